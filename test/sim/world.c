@@ -90,8 +90,8 @@ static void check_world(struct sim *sim)
         if (queue == NULL)
             continue;
         check_line(sim, queue);
-        for (const struct hf_req *w = queue->watches.first; w != NULL; w = w->next)
-            if (w->id != 0)
+        for (const struct hf_place *p = queue->first; p != NULL; p = p->next)
+            for (const struct hf_req *w = p->watches.first; w != NULL; w = w->next)
                 check_sleep(sim, w);
     }
 }
@@ -106,11 +106,8 @@ static bool is_verb(const struct net_letter *letter, enum hf_op op)
 /* As long as its watch has not come true, a follower knows its place. */
 static void check_follower(struct wish *wish, const struct hf_place *place)
 {
-    const struct hf_req *watch = place->queue->watches.first;
-
-    while (watch != NULL && (watch->work != place->session || watch->id != place->id))
-        watch = watch->next;
-    if (watch == NULL || wish->job.known.ahead == count_ahead(place, false))
+    if (place->watches.first == NULL ||
+        wish->job.known.ahead == count_ahead(place, false))
         return;
     sim_fail(wish->sim, "%s follows its place in %s and is mistaken", wish->label,
              wish->name->text);

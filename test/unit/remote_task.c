@@ -72,7 +72,7 @@ static void waiting_all_but_leave_and_amend_end(void **state)
     fake_forget_told();
     fake_dial(1);
     fake_run();
-    fake_assert_told("b4 b7");
+    fake_assert_told("b3 b6");
 }
 
 /* It need not wait for the next turn. */
@@ -106,7 +106,7 @@ static void at_work_a_watch_alone_ends(void **state)
     fake_cancel(HF_WATCH); /* twice is as once */
     fake_assert_told("");
     fake_run();
-    fake_assert_told("w3 e3 d3 f3");
+    fake_assert_told("w2 e2 d2 f2");
     assert_int_equal(fake.req[HF_WATCH].status, HF_ECANCELED);
 }
 

@@ -170,7 +170,7 @@ static void one_fails_half_way(void **state)
     static char  long_note[3000];
 
     sit_down(&table);
-    lab_sql(lab, "INSERT INTO ticket VALUES ('7', 5, 5, 1, 1, 0, 1, 1, -1, '')");
+    lab_sql(lab, "INSERT INTO ticket VALUES ('7', 5, 5, 1, 1, 0, 1, 1, -1, '', 0, 0, 0)");
     memset(long_note, 'x', sizeof long_note - 1);
     table.ask[7].req.note = long_note;
     sqlite3_limit(handle_of(&table.player), SQLITE_LIMIT_LENGTH, 2000);

@@ -4,7 +4,7 @@
 #include "lib/lab.h"
 
 #include "holdfast.h"
-#include "store/sqlite/volume.h"
+#include "store/sqlite/files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -27,8 +27,7 @@ static void litter_is_cleared(void **state)
         snprintf(path, sizeof path, "%s/%015x%x", lab_file(lab, "-wake"), i, i % 16);
         assert_int_equal(mkfifo(path, 0600), 0);
     }
-    lab_sql(lab, "INSERT INTO ticket VALUES ('dead', 7, 7, 1, 1, 0, 1, 1, -1, '')");
-    lab_sql(lab, "INSERT INTO watcher VALUES ('dead', 7, 1)");
+    lab_sql(lab, "INSERT INTO ticket VALUES ('dead', 7, 7, 1, 1, 0, 1, 1, -1, '', 0, 0, 0)");
     for (int i = 0; i < 200 && lab_count(lab_file(lab, "-wake")) > 0; i++) {
         player_open(&player);
         enter(&player, "y", MUTEX, &ask);
@@ -36,7 +35,6 @@ static void litter_is_cleared(void **state)
     }
     assert_int_equal(lab_count(lab_file(lab, "-wake")), 0);
     assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ticket"), 0);
-    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM watcher"), 0);
 }
 
 static void remove_wake_folder(const struct lab *lab)

@@ -78,7 +78,6 @@ static void a_file_of_sqlite_that_is_not_finished(void **state)
     assert_int_equal(pthread_create(&thread, NULL, finish, files.shm), 0);
     assert_int_equal(hf_sq_files_check(&files, errmsg), 0);
     pthread_join(thread, NULL);
-    hf_sq_files_finish(&files);
 }
 
 /* Whoever opened it while there was none has chosen what to show by that. */

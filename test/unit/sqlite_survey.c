@@ -4,8 +4,11 @@
 
 #include "holdfast.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -95,14 +98,17 @@ static void names_what_changed_and_nothing_else(void **state)
     expect_change(&eye, &survey, "new"); /* though it is gone */
     submit_survey(&eye, &survey);
 
-    /* Between two of them nothing is missed; what comes and goes unseen is no news. */
+    /* Between two of them nothing is missed, whatever came and went. */
     id = enter(&player, "new", MUTEX, &ask);
     expect_change(&eye, &survey, "new");
     assert_int_equal(leave(&player, "new", id), 0);
     id = enter(&player, "moment", MUTEX, &ask);
     assert_int_equal(leave(&player, "moment", id), 0);
     submit_survey(&eye, &survey);
-    expect_change(&eye, &survey, "new");
+    assert_true(await_survey(&eye, &survey, LIMIT));
+    assert_int_equal(survey.changes, 2);
+    assert_string_equal(survey.name[0], "moment");
+    assert_string_equal(survey.name[1], "new");
     submit_survey(&eye, &survey);
     assert_int_equal(leave(&player, "quiet", other), 0);
     expect_change(&eye, &survey, "quiet");
@@ -201,64 +207,151 @@ static void what_nobody_told_is_noticed(void **state)
 
     player_open(&eye);
     start_survey(&eye, &survey);
-    lab_sql(lab, "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'old')");
+    lab_sql(lab, "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'old', 0, 0, 0)");
     assert_true(await_survey(&eye, &survey, LIMIT));
     assert_int_equal(survey.status, 0);
     assert_int_equal(survey.changes, 0);
     player_close(&eye);
 }
 
-static void nobody_is_told_after_its_end(void **state)
+/* All may have changed: none of the names is known. */
+static void expect_any_change(struct player *player, struct survey *survey)
 {
-    struct lab   *lab = *state;
+    assert_true(await_survey(player, survey, LIMIT));
+    assert_int_equal(survey->status, 0);
+    assert_int_equal(survey->changes, 0);
+    submit_survey(player, survey);
+    assert_int_equal(survey->answers, 0);
+}
+
+static void keep_history(const struct lab *lab, int keep)
+{
+    char url[200], why[HF_ERRMSG_MAX];
+
+    snprintf(url, sizeof url, "%s?history=%d", lab->url, keep);
+    assert_int_equal(lab_try(url, why), 0);
+}
+
+static void without_a_history_all_may_have_changed(void **state)
+{
     struct player eye, player;
     struct survey survey;
-    const char   *rows = "SELECT count(*) FROM watcher";
-
-    player_open(&eye);
-    player_open(&player);
-    start_survey(&eye, &survey);
-    assert_int_equal(lab_sql(lab, rows), 1);
-    eye.store->impl->cancel(eye.store, &survey.req);
-    assert_true(await_survey(&eye, &survey, LIMIT));
-    assert_int_equal(survey.status, HF_ECANCELED);
-    assert_int_equal(lab_sql(lab, rows), 0);
-
-    /* Another one begins anew. */
-    start_survey(&eye, &survey);
-    assert_int_equal(lab_sql(lab, rows), 1);
-    player_close(&eye);
-    assert_int_equal(lab_sql(lab, rows), 0);
-    player_close(&player);
-}
-
-static void survey_and_wait(struct child *parent)
-{
-    struct player player;
-    struct survey survey;
-
-    player_open(&player);
-    submit_survey(&player, &survey);
-    must(survey.answers == 1 && survey.status == 0);
-    child_say(parent);
-    child_hear(parent, -1);
-}
-
-static void a_dead_surveyor_is_forgotten(void **state)
-{
-    struct lab   *lab = *state;
-    struct player player;
-    struct child  child;
     struct ask    ask;
 
     player_open(&player);
     enter(&player, "x", MUTEX, &ask);
-    child_start(&child, survey_and_wait);
-    assert_true(child_hear(&child, LIMIT));
-    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM watcher"), 1);
-    child_kill(&child);
-    assert_int_equal(leave(&player, "x", ask.req.id), 0);
-    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM watcher"), 0);
+    keep_history(*state, 0);
+    player_open(&eye);
+    start_survey(&eye, &survey);
+    hf_time start = hf_now();
+    enter(&player, "y", MUTEX, &ask);
+    expect_any_change(&eye, &survey);
+    assert_true(hf_now() - start < 900 * HF_MS);
+    player_close(&eye);
+    player_close(&player);
+}
+
+static void more_than_the_history_keeps(void **state)
+{
+    struct player eye, player;
+    struct survey survey;
+    struct ask    ask;
+
+    player_open(&player);
+    enter(&player, "x", MUTEX, &ask);
+    keep_history(*state, 10);
+    player_open(&eye);
+    start_survey(&eye, &survey);
+    enter(&player, "y", MUTEX, &ask);
+    expect_change(&eye, &survey, "y");
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(leave(&player, "z", enter(&player, "z", MUTEX, &ask)), 0);
+    submit_survey(&eye, &survey);
+    expect_any_change(&eye, &survey);
+    player_close(&eye);
+    player_close(&player);
+}
+
+/* A release that cannot be written down, as the gate is shut. */
+static void what_is_not_written_is_noticed(void **state)
+{
+    struct lab   *lab = *state;
+    struct player eye, player;
+    struct survey survey;
+    struct ask    ask;
+
+    player_open(&eye);
+    player_open(&player);
+    uint64_t id = enter(&player, "x", MUTEX, &ask);
+    start_survey(&eye, &survey);
+    int gate = open(lab_file(lab, "-live"), O_RDWR | O_CLOEXEC);
+    assert_true(gate >= 0 && flock(gate, LOCK_EX) == 0);
+    assert_int_equal(leave(&player, "x", id), 0);
+    expect_any_change(&eye, &survey);
+    assert_int_equal(length(&eye, "x"), 0);
+    close(gate);
+    player_close(&player);
+    player_close(&eye);
+}
+
+/* A user has only so many of these. */
+static void without_inotify(void **state)
+{
+    enum { MOST = 4096 };
+    static int    fd[MOST];
+    struct player eye, player;
+    struct survey survey;
+    struct ask    ask;
+    int           count = 0;
+
+    (void)state;
+    player_open(&eye);
+    player_open(&player);
+    while (count < MOST && (fd[count] = inotify_init1(IN_CLOEXEC)) >= 0)
+        count++;
+    start_survey(&eye, &survey);
+    while (count > 0)
+        close(fd[--count]);
+    enter(&player, "x", MUTEX, &ask);
+    expect_change(&eye, &survey, "x");
+    player_close(&player);
+    player_close(&eye);
+}
+
+static size_t count_open(void)
+{
+    size_t count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+static void it_writes_nothing_and_ends(void **state)
+{
+    struct lab   *lab = *state;
+    struct player eye, player;
+    struct survey survey;
+    struct ask    ask;
+
+    player_open(&player);
+    enter(&player, "x", MUTEX, &ask);
+    player_open(&eye);
+    submit_survey(&eye, &survey);
+    assert_true(await_survey(&eye, &survey, LIMIT));
+    assert_int_equal(lab_count(lab_file(lab, "-wake")), 1); /* the player's */
+    size_t before = count_open();
+    submit_survey(&eye, &survey);
+    eye.store->impl->cancel(eye.store, &survey.req);
+    assert_true(await_survey(&eye, &survey, LIMIT));
+    assert_int_equal(survey.status, HF_ECANCELED);
+    assert_true(count_open() < before);
+
+    submit_survey(&eye, &survey); /* another one begins anew */
+    assert_true(await_survey(&eye, &survey, LIMIT));
+    assert_int_equal(survey.status, 0);
+    assert_int_equal(survey.changes, 0);
+    player_close(&eye);
     player_close(&player);
 }
 
@@ -303,8 +396,11 @@ int main(void)
         TEST(a_death_is_noticed_at_once),
         TEST(the_deaths_of_many),
         TEST(what_nobody_told_is_noticed),
-        TEST(nobody_is_told_after_its_end),
-        TEST(a_dead_surveyor_is_forgotten),
+        TEST(without_a_history_all_may_have_changed),
+        TEST(more_than_the_history_keeps),
+        TEST(what_is_not_written_is_noticed),
+        TEST(without_inotify),
+        TEST(it_writes_nothing_and_ends),
         TEST(other_files),
     };
 #undef TEST

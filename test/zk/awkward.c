@@ -128,7 +128,7 @@ static void two_claims_of_one_client(void **state)
         for (int i = 0; i < 2; i++) {
             assert_true(player_await(&a, &claim[i], LIMIT_MS));
             if (claim[i].req.status == HF_EDOWN)
-                assert_int_equal(persist(&a, &claim[i]), 0);
+                assert_true(persist(&a, &claim[i]) == 0 || is_refused(&claim[i]));
         }
         assert_true(zkproxy_has_struck(proxy));
         assert_int_equal(is_granted(&claim[0]) + is_granted(&claim[1]), 1);

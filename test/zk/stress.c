@@ -180,7 +180,8 @@ static void take_farewell(struct seat *self)
     self->judged = (struct judged){ 0 };
 }
 
-static void take_news(struct seat *self)
+/* What the WATCH answers is believed, and judged; now and then somebody looks, too. */
+static void hear_watch(struct seat *self)
 {
     uint64_t id = self->ask.req.id;
 
@@ -191,6 +192,9 @@ static void take_news(struct seat *self)
         self->judged.reads = true;
         submit(self, AMENDING,
                (struct hf_req){ .op = HF_AMEND, .id = id, .shape = READER });
+    } else if (self->watching.req.status == 0 && draw(8) > 0) {
+        (void)take_news(&self->ask, &self->watching);
+        take_view(self);
     } else {
         self->state = LOOKING;
         to_look(&self->ask, self->judged.name, id);
@@ -207,7 +211,7 @@ static void advance(struct seat *self)
         (watches ? self->watching.answers : self->ask.answers) == 0)
         return;
     if (watches)
-        take_news(self);
+        hear_watch(self);
     else if (self->state == LEAVING)
         take_farewell(self);
     else

@@ -28,7 +28,7 @@ void hf_queue_free(struct hf_queue *queue)
 
 void hf_place_free(struct hf_place *place)
 {
-    assert(place->queue == NULL);
+    assert(place->queue == NULL && place->watches.first == NULL);
     free(place->asked);
     free(place->note);
     free(place);

@@ -26,6 +26,7 @@ static void submit(struct hf_store *store, struct hf_req *req)
 {
     assert(req->op != HF_NOTHING && (req->name != NULL || hf_req_may_name_none(req)));
     req->canceled = false;
+    req->work = NULL; /* the session, once it is kept */
     hf_requests_append(&((struct hf_memory *)store)->submitted, req);
     store->wake = 0;
 }

@@ -100,16 +100,6 @@ static int amend(struct hf_world *world, struct hf_session *session, struct hf_r
     return hf_answer_standing(session, req);
 }
 
-/* Take a place out of its line.  Its memory stays. */
-static void depart(struct hf_world *world, struct hf_place *place)
-{
-    struct hf_queue *queue = place->queue;
-
-    hf_queue_part(place);
-    hf_world_changed(world, queue);
-    hf_world_tidy(world, queue);
-}
-
 /* S2 once: a session without the place has left before, and the answer was lost.  S8 truth:
  * or the place was taken away, and is kept so that a repeat is told the same. */
 static int leave(struct hf_world *world, struct hf_session *session, struct hf_req *req)
@@ -121,7 +111,7 @@ static int leave(struct hf_world *world, struct hf_session *session, struct hf_r
         return 0;
     if (place->queue == NULL)
         return HF_ELOST;
-    depart(world, place);
+    hf_world_depart(world, place);
     while (*at != place)
         at = &(*at)->beside;
     *at = place->beside;
@@ -145,7 +135,7 @@ static int break_place(struct hf_world *world, struct hf_session *session,
     (void)session;
     if (place == NULL)
         return HF_ENOTFOUND;
-    depart(world, place);
+    hf_world_depart(world, place);
     return 0;
 }
 
@@ -178,18 +168,22 @@ static int prove(struct hf_world *world, struct hf_session *session, struct hf_r
 
 /* S3 wake: a WATCH is looked at when it comes and after every change of its line, in the same
  * way: it is compared with what the caller knows.  So what happened before it came counts. */
-bool hf_watch_due(const struct hf_queue *queue, const struct hf_req *req)
+bool hf_watch_due(const struct hf_queue *queue, const struct hf_place *place,
+                  const struct hf_req *req)
 {
-    if (req->id == 0)
-        return req->token != 0 ? hf_queue_find(queue, req->token) == NULL
-                               : queue->changed > req->stamp;
-    struct hf_standing now = hf_place_standing(hf_session_place(req->work, req->id));
-    return hf_standing_differs(&now, req);
+    struct hf_standing now = hf_place_standing(place);
+
+    if (req->id != 0)
+        return hf_standing_differs(&now, req);
+    if (req->token != 0)
+        return hf_queue_find(queue, req->token) == NULL;
+    return queue->changed > req->stamp;
 }
 
 static bool watch(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, true);
+    struct hf_place *place = hf_session_place(session, req->id);
 
     if (queue == NULL) {
         req->status = HF_ENOMEM;
@@ -198,8 +192,8 @@ static bool watch(struct hf_world *world, struct hf_session *session, struct hf_
     req->work = session;
     if (req->stamp == 0) /* what happened before is not asked for */
         req->stamp = world->stamp;
-    if (!hf_watch_due(queue, req)) {
-        hf_requests_append(&queue->watches, req);
+    if (!hf_watch_due(queue, place, req)) {
+        hf_requests_append(place != NULL ? &place->watches : &queue->watches, req);
         return false;
     }
     req->status = hf_answer_standing(session, req);

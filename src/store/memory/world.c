@@ -67,19 +67,36 @@ static void add_news(struct hf_world *world, struct hf_req *req)
         world->bell(session->owner);
 }
 
-void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
+static void tell_watches(struct hf_world *world, const struct hf_queue *queue,
+                         struct hf_requests *list, const struct hf_place *place)
 {
-    struct hf_requests all = queue->watches;
+    struct hf_requests all = *list;
     struct hf_req     *req;
 
-    queue->watches = (struct hf_requests){ 0 };
-    while ((req = hf_requests_take(&all)) != NULL) {
-        bool needless = world->eager && req->id != 0;
-        if (needless || hf_watch_due(queue, req))
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        if ((place != NULL && world->eager) || hf_watch_due(queue, place, req))
             add_news(world, req);
         else
-            hf_requests_append(&queue->watches, req);
-    }
+            hf_requests_append(list, req);
+}
+
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
+{
+    for (struct hf_place *place = queue->first; place != NULL; place = place->next)
+        tell_watches(world, queue, &place->watches, place);
+    tell_watches(world, queue, &queue->watches, NULL);
+}
+
+void hf_world_depart(struct hf_world *world, struct hf_place *place)
+{
+    struct hf_queue *queue = place->queue;
+
+    hf_queue_part(place);
+    tell_watches(world, queue, &place->watches, place);
+    assert(place->watches.first == NULL); /* nobody sleeps who knows that it was there */
+    hf_world_changed(world, queue);
+    hf_world_tidy(world, queue);
 }
 
 void hf_world_changed(struct hf_world *world, struct hf_queue *queue)
@@ -107,38 +124,48 @@ struct hf_req *hf_session_news(struct hf_session *session)
     return req;
 }
 
-/* Take out of a list what is this request, or else what is kept for this session. */
-static bool take_out(struct hf_requests *list, const struct hf_req *one,
-                     struct hf_session *session)
+static bool take_out(struct hf_requests *list, const struct hf_req *one)
 {
     struct hf_requests all = *list;
     struct hf_req     *req;
-    bool               any = false;
+    bool               found = false;
 
     *list = (struct hf_requests){ 0 };
-    while ((req = hf_requests_take(&all)) != NULL) {
-        bool found = session != NULL ? req->work == session : req == one;
-        any = any || found;
-        if (!found)
+    while ((req = hf_requests_take(&all)) != NULL)
+        if (req == one)
+            found = true;
+        else
             hf_requests_append(list, req);
-        else if (session != NULL)
-            hf_requests_append(&session->news, req);
-    }
-    return any;
+    return found;
 }
 
 bool hf_world_forget(struct hf_world *world, struct hf_req *req)
 {
-    if (req->op == HF_SURVEY && take_out(&world->surveys, req, NULL)) {
+    if (req->op == HF_SURVEY && take_out(&world->surveys, req)) {
         ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
         return true;
     }
-    struct hf_queue *queue =
-        req->op == HF_WATCH ? hf_world_line(world, req->name, false) : NULL;
-    bool found = queue != NULL && take_out(&queue->watches, req, NULL);
+    if (req->op != HF_WATCH)
+        return false;
+    struct hf_place *place =
+        req->work != NULL ? hf_session_place(req->work, req->id) : NULL;
+    if (place != NULL && take_out(&place->watches, req))
+        return true;
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    bool             found = queue != NULL && take_out(&queue->watches, req);
     if (found)
         hf_world_tidy(world, queue);
     return found;
+}
+
+static void hand_over(struct hf_requests *list, struct hf_session *session)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        hf_requests_append(req->work == session ? &session->news : list, req);
 }
 
 void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
@@ -147,12 +174,14 @@ void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
         struct hf_queue *queue = world->queue[i];
         while (queue != NULL) {
             struct hf_queue *next = queue->next;
-            if (take_out(&queue->watches, NULL, session))
-                hf_world_tidy(world, queue);
+            hand_over(&queue->watches, session);
+            hf_world_tidy(world, queue);
             queue = next;
         }
     }
-    take_out(&world->surveys, NULL, session);
+    for (struct hf_place *place = session->places; place != NULL; place = place->beside)
+        hand_over(&place->watches, session);
+    hand_over(&world->surveys, session);
     session->surveyed = 0;
 }
 
@@ -209,13 +238,9 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
     hf_world_unwatch(world, session);
     while (session->places != NULL) {
         struct hf_place *place = session->places;
-        struct hf_queue *queue = place->queue;
         session->places = place->beside;
-        if (queue != NULL) {
-            hf_queue_part(place);
-            hf_world_changed(world, queue);
-            hf_world_tidy(world, queue);
-        }
+        if (place->queue != NULL)
+            hf_world_depart(world, place);
         hf_place_free(place);
     }
     while (*at != session) {

@@ -4,8 +4,8 @@
  * world sees to it that one at a time asks.  So stores can use it within a process, and a
  * simulation can put any network between a client and its world.
  *
- * A request is carried out at once.  A WATCH or SURVEY that has not come true is kept, in its
- * line or in the world, and is among the news of its session as soon as it has.
+ * A request is carried out at once.  A WATCH or SURVEY that has not come true is kept: at its
+ * place, its line or in the world.  As soon as it has, it is among the news of its session.
  */
 #ifndef HF_MEMORY_WORLD_H
 #define HF_MEMORY_WORLD_H
@@ -20,7 +20,8 @@ struct hf_place {
     bool               granted;
     size_t             ahead; /* places, granted or not */
     char              *note;
-    char              *asked; /* the last reason left here, or NULL */
+    char              *asked;   /* the last reason left here, or NULL */
+    struct hf_requests watches; /* of its session, for this place */
     struct hf_session *session;
     struct hf_queue   *queue; /* NULL: taken away by a BREAK */
     struct hf_place   *prev, *next;
@@ -31,7 +32,7 @@ struct hf_place {
 struct hf_queue {
     char              *name;
     struct hf_place   *first, *last;
-    struct hf_requests watches; /* `work` is the session */
+    struct hf_requests watches; /* of anybody, for the line; `work` is the session */
     struct hf_sum      all;     /* what a newcomer has ahead */
     size_t             waiting; /* places that are not granted */
     uint64_t           changed; /* stamp of the last change */
@@ -136,12 +137,18 @@ struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool ma
 void hf_world_changed(struct hf_world *world, struct hf_queue *queue);
 void hf_world_tell(struct hf_world *world, struct hf_queue *queue);
 
+/* Take a place out of its line, and tell.  Its memory stays. */
+void hf_world_depart(struct hf_world *world, struct hf_place *place);
+
 /* Forget a line that is empty. */
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
 
-/* Has this WATCH come true?  Answer it: how the own place stands. */
-bool hf_watch_due(const struct hf_queue *queue, const struct hf_req *req);
-int  hf_answer_standing(struct hf_session *session, struct hf_req *req);
+/* Has this WATCH come true?  `place`: that of its id, or NULL. */
+bool hf_watch_due(const struct hf_queue *queue, const struct hf_place *place,
+                  const struct hf_req *req);
+
+/* Answer how the own place stands. */
+int hf_answer_standing(struct hf_session *session, struct hf_req *req);
 
 /* LIST and EXAMINE: 0 or HF_E... */
 int hf_world_list(struct hf_world *world, struct hf_session *session, struct hf_req *req);

@@ -5,8 +5,7 @@
 
 #include <assert.h>
 
-/* Inside the transaction: 1 if there was anything to change.  Only ever less, so
- * that a late repeat of an earlier AMEND changes nothing. */
+/* Only ever less, so that a late repeat of an earlier AMEND changes nothing. */
 static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t weight)
 {
     struct hf_sq_row row;
@@ -15,12 +14,10 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
     int r = hf_sq_row_find(sq, own->line, own->seq, &row);
     if (r <= 0 || row.shape.weight <= weight)
         return r < 0 ? r : 0;
-    r = hf_sq_place_lessen(sq, own->line, own->seq, weight);
+    r = hf_sq_place_lessen(sq, own->line, &row, weight);
     if (r == 0)
         r = hf_sq_record(sq, own->line, own->seq, HF_PAST_LESSENED, "");
-    if (r == 0)
-        r = hf_sq_lessened(sq, own->line, own->seq);
-    return r < 0 ? r : 1;
+    return r < 0 ? r : hf_sq_made_room(sq, own->line, own->seq);
 }
 
 static int lessen(struct hf_sq *sq, struct hf_sq_own *own, uint32_t weight)
@@ -31,12 +28,7 @@ static int lessen(struct hf_sq *sq, struct hf_sq_own *own, uint32_t weight)
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
-    r = change_weight(sq, own, weight);
-    if (r != 1) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    r = hf_sq_commit(sq);
+    r = hf_sq_end(sq, change_weight(sq, own, weight));
     if (r == 0)
         own->shape.weight = weight;
     return r;
@@ -47,5 +39,5 @@ int hf_sq_amend(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
 
     int r = own != NULL ? lessen(sq, own, req->shape.weight) : 0;
-    return r < 0 ? r : hf_sq_read(sq, req);
+    return r < 0 ? r : hf_sq_answer_own(sq, own, req);
 }

@@ -1,7 +1,10 @@
-/* break.c - BREAK: taking a place away from whoever has it.
+/* break.c - BREAK: taking a place away from whoever has it.  ASK: leaving word at it that
+ * somebody would like it to be given up.
  *
- * Its byte in PATH-live stays locked, as only its session can unlock it.  So the row is what
- * counts here: a session that finds its row gone has lost the place, and lets go of the byte.
+ * The byte of a place in PATH-live stays locked, as only its session can unlock it.  So the
+ * row is what counts: a session that finds its row gone has lost the place, and lets go of
+ * the byte.  A word stays in its own table when the ticket goes, so that leaving costs nothing
+ * more.  The next one who leaves a word clears such words away.
  */
 #include "store/sqlite/inner.h"
 
@@ -20,9 +23,10 @@ static int find_living(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_
     return r < 0 ? r : 0;
 }
 
-int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
-                       int (*change)(struct hf_sq *sq, const struct hf_req *req,
-                                     const struct hf_sq_row *row))
+/* Change a living place, whoever has it: in a transaction, and without a session. */
+static int change_place(struct hf_sq *sq, const struct hf_req *req,
+                        int (*change)(struct hf_sq *sq, const struct hf_req *req,
+                                      const struct hf_sq_row *row))
 {
     struct hf_sq_row row = { 0 };
 
@@ -34,28 +38,47 @@ int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
     r = find_living(sq, req, &row);
     if (r == 0)
         r = change(sq, req, &row);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+    return hf_sq_end(sq, r);
 }
 
 static int take_away(struct hf_sq *sq, const struct hf_req *req,
                      const struct hf_sq_row *row)
 {
-    int r = hf_sq_settle(sq, req->name, row->seq);
-    if (r == 0)
-        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
+    int r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
                          req->note != NULL ? req->note : "");
     if (r == 0)
         r = hf_sq_place_remove(sq, req->name, row->seq);
-    if (r == 0)
+    if (r >= 0)
         r = hf_sq_tell(sq, row->sid, row->seq); /* it sleeps, and has lost it */
-    return r < 0 ? r : hf_sq_departed(sq, req->name, row->seq);
+    return r < 0 ? r : hf_sq_made_room(sq, req->name, row->seq);
 }
 
 int hf_sq_break(struct hf_sq *sq, struct hf_req *req)
 {
-    return hf_sq_change_place(sq, req, take_away);
+    return change_place(sq, req, take_away);
+}
+
+static int write_asked(struct hf_sq *sq, const struct hf_req *req)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ASK, req->name, req->token);
+
+    sqlite3_bind_text(query, 3, req->note != NULL ? req->note : "", -1, SQLITE_STATIC);
+    return hf_sq_db_step(&sq->db, query);
+}
+
+static int leave_word(struct hf_sq *sq, const struct hf_req *req,
+                      const struct hf_sq_row *row)
+{
+    int r = hf_sq_db_run(&sq->db, HF_SQ_UNASK);
+    if (r == 0)
+        r = write_asked(sq, req);
+    if (r == 0)
+        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_ASKED,
+                         req->note != NULL ? req->note : "");
+    return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
+}
+
+int hf_sq_ask(struct hf_sq *sq, struct hf_req *req)
+{
+    return change_place(sq, req, leave_word);
 }

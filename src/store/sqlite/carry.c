@@ -4,15 +4,14 @@
  * wait, in their order, are carried out in one, as far as each takes a place or gives one up:
  *
  *     gate, BEGIN
- *         each:  1. place, byte locked, answer made    or row removed, the next granted
- *         bytes of those given up are let go, the next are told
- *     COMMIT, gate given back
- *         each:  2. done()
+ *         each:  place, byte locked, answer made    or row removed, the next granted
+ *     COMMIT, those who are granted are told, gate given back
+ *         each:  byte of a place given up is let go; done()
  *
  * Nobody is answered before the commit.  The first that cannot be done so, as it is refused or
  * its place is gone, ends the batch and comes next, alone.  If anything was written for it, or
- * if the commit fails, none of it has happened, and each is carried out alone: one that fails
- * harms no other.  Only what was given up stays so, as the next may have seen that already.
+ * if the commit fails, nothing of the batch has happened, and each is carried out alone: one
+ * that fails harms no other.
  */
 #include "store/sqlite/inner.h"
 
@@ -32,9 +31,6 @@ static bool do_request(struct hf_sq *sq, struct hf_req *req, int *status)
     switch (req->op) {
     case HF_ENTER:
         *status = hf_sq_enter(sq, req);
-        break;
-    case HF_READ:
-        *status = hf_sq_read(sq, req);
         break;
     case HF_WATCH:
         return !hf_sq_watch(sq, req, status);
@@ -120,7 +116,6 @@ static bool carry_out_one(struct hf_sq *sq)
 struct change {
     struct hf_req    *req;
     struct hf_sq_own *own;
-    size_t            first; /* ENTER: of its answer in sq->ticket */
 };
 
 struct batch {
@@ -136,14 +131,6 @@ static bool can_share(const struct hf_sq *sq, const struct hf_req *req)
         return hf_sq_owns_find(&sq->owns, req->id) != NULL;
     return req->op == HF_ENTER && hf_sq_owns_find(&sq->owns, req->id) == NULL &&
            !hf_sq_owns_lost(&sq->owns, req->id);
-}
-
-static bool is_in(const struct batch *batch, const struct hf_req *req)
-{
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->change[i].req->id == req->id)
-            return true;
-    return false;
 }
 
 /* How many of those waiting can share one. */
@@ -169,6 +156,7 @@ static int begin_batch(struct hf_sq *sq, struct batch *batch, bool enters)
     return r;
 }
 
+/* 1: it is done. */
 static int change_line(struct hf_sq *sq, struct batch *batch, struct change *change)
 {
     struct hf_req *req = change->req;
@@ -181,17 +169,11 @@ static int change_line(struct hf_sq *sq, struct batch *batch, struct change *cha
     int r = batch->number != 0 ? 1 : hf_sq_draw(sq, &batch->number);
     if (r != 1)
         return r;
-    change->first = sq->lent;
-    size_t told = sq->news_count;
     r = hf_sq_enter_inside(sq, req, batch->number, &change->own);
-    /* A new place is not to be seen before the commit. */
-    for (size_t i = told; r == 1 && i < sq->news_count; i++)
-        sq->news[i].late = true;
-    if (r == 1) {
-        sq->lent += req->snapshot.count;
-        batch->number = 0;
-    }
-    return r;
+    if (r < 0)
+        return r;
+    batch->number = 0;
+    return 1;
 }
 
 /* One more of the batch.  1, or 0 if it ends before this one; or an error, and part of this one
@@ -220,7 +202,7 @@ static int fill_batch(struct hf_sq *sq, struct batch *batch)
     int            r = 1;
 
     while (r == 1 && batch->count < BATCH_MAX && (req = sq->waiting.first) != NULL &&
-           can_share(sq, req) && !is_in(batch, req)) {
+           can_share(sq, req)) {
         r = add_change(sq, batch, req);
         if (r == 1)
             hf_requests_take(&sq->waiting);
@@ -228,41 +210,14 @@ static int fill_batch(struct hf_sq *sq, struct batch *batch)
     return r < 0 ? r : 0;
 }
 
-/* It did not happen, but for places that were given up, if `left`: those behind them may
- * have them already. */
-static void undo_batch(struct hf_sq *sq, struct batch *batch, bool left)
+static void undo_batch(struct hf_sq *sq, const struct batch *batch)
 {
-    size_t kept = 0;
-
     for (size_t i = batch->count; i-- > 0;) {
-        struct change *change = &batch->change[i];
-        bool           enters = change->req->op == HF_ENTER;
-        if (!enters && left)
-            continue;
-        if (enters)
+        const struct change *change = &batch->change[i];
+        if (change->req->op == HF_ENTER)
             hf_sq_enter_undo(sq, change->own);
         hf_requests_put_back(&sq->waiting, change->req);
-        change->req = NULL;
     }
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->change[i].req != NULL)
-            batch->change[kept++] = batch->change[i];
-    batch->count = kept;
-}
-
-/* See remove_own() in leave.c. */
-static void commit_batch(struct hf_sq *sq, struct batch *batch)
-{
-    assert(sq->live.taken); /* nobody changes a line until we have committed */
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->change[i].req->op == HF_LEAVE)
-            hf_sq_live_drop(&sq->live, batch->change[i].own->seq);
-    hf_sq_tell_early(sq);
-    if (hf_sq_commit(sq) == 0)
-        return;
-    hf_sq_tell_all(sq);
-    sq->alone = batch->count;
-    undo_batch(sq, batch, true);
 }
 
 static void answer_batch(struct hf_sq *sq, const struct batch *batch)
@@ -272,10 +227,7 @@ static void answer_batch(struct hf_sq *sq, const struct batch *batch)
         change->req->status = 0;
         if (change->req->op == HF_LEAVE)
             hf_sq_leave_over(sq, change->own);
-        else
-            change->req->snapshot.ticket = sq->ticket + change->first;
     }
-    sq->lent = 0;
     for (size_t i = 0; i < batch->count; i++)
         batch->change[i].req->done(batch->change[i].req);
 }
@@ -294,15 +246,18 @@ static bool carry_out_many(struct hf_sq *sq, size_t count, bool enters)
     if (r < 0)
         return true;
     r = fill_batch(sq, &batch);
-    if (r == 0 && batch.count > 0) {
-        sq->alone = batch.count < count; /* the one that ended it */
-        commit_batch(sq, &batch);
-    } else {
+    if (r < 0 || batch.count == 0) {
         hf_sq_abort(sq);
-        undo_batch(sq, &batch, false);
+    } else {
+        r = hf_sq_commit(sq);
+        sq->alone =
+            r == 0 ? batch.count < count : batch.count; /* the one that ended it */
     }
-    answer_batch(sq, &batch);
-    assert(!sq->live.taken && sq->lent == 0);
+    if (r < 0)
+        undo_batch(sq, &batch);
+    else
+        answer_batch(sq, &batch);
+    assert(!sq->live.taken);
     return true;
 }
 

@@ -93,8 +93,6 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
 {
     if (query == NULL)
         return hf_sq_db_fault(db, db->fault);
-    if (sqlite3_get_autocommit(db->handle) != 0 && !sqlite3_stmt_busy(query))
-        hf_sq_shm_refresh(db->handle);
     int rc = sqlite3_step(query);
     if (rc == SQLITE_ROW)
         return 1;
@@ -111,6 +109,16 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
     while ((r = hf_sq_db_step(db, query)) == 1)
         continue;
     return r;
+}
+
+int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret)
+{
+    sqlite3_stmt *query = hf_sq_db_query(db, which);
+    int           r = hf_sq_db_step(db, query);
+
+    *ret = r == 1 ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
+    sqlite3_reset(query);
+    return r < 0 ? r : 0;
 }
 
 int hf_sq_db_begin(struct hf_sq_db *db)

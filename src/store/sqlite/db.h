@@ -17,32 +17,22 @@ enum hf_sq_query {
     HF_SQ_ENTER,
     HF_SQ_REMOVE,
     HF_SQ_GRANT,
-    HF_SQ_WEIGH,
     HF_SQ_AMEND,
+    HF_SQ_LAST,
+    HF_SQ_SET_SUM,
+    HF_SQ_SUM,
     HF_SQ_ONE,
     HF_SQ_AHEAD,
     HF_SQ_BEHIND,
     HF_SQ_LINE,
     HF_SQ_ALL,
-    HF_SQ_SUM,
+    HF_SQ_COUNT,
+    HF_SQ_ASKED,
     HF_SQ_ASK,
     HF_SQ_UNASK,
-    HF_SQ_WATCH,
-    HF_SQ_WATCHERS,
-    HF_SQ_FORGET,
-    HF_SQ_TALLY,
-    HF_SQ_TALLIED,
-    HF_SQ_UNTALLY,
-    HF_SQ_WATCHING,
-    HF_SQ_UNWATCH,
     HF_SQ_END,
-    HF_SQ_SURVEYORS,
-    HF_SQ_UNSURVEY,
-    HF_SQ_NEXT_LINE,
-    HF_SQ_SIDS,
+    HF_SQ_CHANGED,
     HF_SQ_SESSIONS,
-    HF_SQ_DATA,
-    HF_SQ_PLACES,
     HF_SQ_RECORD,
     HF_SQ_RECORD_ALL,
     HF_SQ_LATEST,
@@ -92,21 +82,21 @@ sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const c
  * statement is reset; reset it yourself when you want no more rows. */
 int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query);
 
-/* Run a statement that is told to make do with the room that the file has, or can be given now:
- * so what it adds can be written back from the log whatever becomes of the disk.  HF_EFULL, and
- * nothing of it is done: it needs more.  For INSERT ... SELECT, which SQLite can undo alone. */
-int  hf_sq_db_step_within(struct hf_sq_db *db, sqlite3_stmt *query);
-void hf_sq_db_set_chunk(struct hf_sq_db *db); /* once it is open, for that */
+/* The database grows by so many bytes at once. */
+#define HF_SQ_CHUNK 16384
 
 /* Run a statement without arguments or rows. */
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
 
+/* The last text that SQL of any kind answers with, to be freed; NULL: it says nothing. */
+int hf_sq_db_ask(struct hf_sq_db *db, const char *query, char **ret);
+
+/* The number that a statement without arguments tells; 0 if there is none. */
+int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret);
+
 /* A transaction that writes.  No other statement is being stepped at either end. */
 int hf_sq_db_begin(struct hf_sq_db *db);
 int hf_sq_db_commit(struct hf_sq_db *db);
-
-/* Must a commit be on the disk when it answers?  Not in a transaction. */
-void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);
 
 /* Write the log back, as far as nobody reads what was before.  `last`: this handle is closed
  * next.  With the gate taken: see hf_sq_write_back(). */

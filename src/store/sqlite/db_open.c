@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +31,6 @@ static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
     return SQLITE_OK;
 }
 
-/* Not a prepared statement: this pragma acts when it is compiled.  Inside a transaction
- * SQLite ignores it. */
-void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
-{
-    const char *text = sure ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
-
-    sqlite3_exec(db->handle, text, NULL, NULL, NULL);
-}
-
 /* A user who shares the file can write anything to it, also what SQLite would do on our behalf.
  * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
  * could truncate (shm.c); nothing is written elsewhere (vfs.c). */
@@ -50,50 +42,73 @@ static void be_wary(struct hf_sq_db *db)
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_exec(db->handle,
                  "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
-                 "PRAGMA temp_store = MEMORY",
+                 "PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL",
                  NULL, NULL, NULL);
 }
 
 static void set_up_handle(struct hf_sq_db *db)
 {
+    int chunk = HF_SQ_CHUNK;
+
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
     be_wary(db);
-    hf_sq_db_set_chunk(db);
+    /* Without it SQLite takes no hint about the size (past.c); it keeps a file at a multiple. */
+    sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
     /* The log is written back by hf_sq_write_back() alone: neither when a handle is
      * closed nor, as the hook takes that place, after a commit. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_wal_hook(db->handle, on_log, db);
-    hf_sq_db_be_sure(db, false);
 }
 
-static int ask_number(struct hf_sq_db *db, const char *text, int64_t *ret)
+static int keep_text(void *ret, int count, char **value, char **name)
 {
-    sqlite3_stmt *query = NULL;
+    char **text = ret;
 
-    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(query, 0);
-        rc = SQLITE_OK;
-    }
-    sqlite3_finalize(query);
+    (void)count;
+    (void)name;
+    free(*text);
+    *text = strdup(value[0] != NULL ? value[0] : "");
+    return *text == NULL;
+}
+
+int hf_sq_db_ask(struct hf_sq_db *db, const char *query, char **ret)
+{
+    *ret = NULL;
+    int rc = sqlite3_exec(db->handle, query, keep_text, ret, NULL);
+    if (rc == SQLITE_ABORT) /* there was no memory */
+        rc = SQLITE_NOMEM;
     return rc == SQLITE_OK ? 0 : hf_sq_db_fault(db, rc);
 }
 
-/* 1 if the journal mode is the log's; `text` may change it before. */
-static int has_log(struct hf_sq_db *db, const char *text)
+static int ask_number(struct hf_sq_db *db, const char *query, int64_t *ret)
 {
-    sqlite3_stmt *query = NULL;
-    bool          is_log = false;
+    char *text;
+    int   r = hf_sq_db_ask(db, query, &text);
 
-    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
-        const char *mode = (const char *)sqlite3_column_text(query, 0);
-        is_log = mode != NULL && strcmp(mode, "wal") == 0;
-        rc = sqlite3_step(query); /* a change is written now */
-    }
-    sqlite3_finalize(query);
-    return rc == SQLITE_DONE ? is_log : hf_sq_db_fault(db, rc);
+    if (r == 0 && text != NULL)
+        *ret = strtoll(text, NULL, 10);
+    free(text);
+    return r;
+}
+
+static int run_sql(struct hf_sq_db *db, const char *text)
+{
+    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? 0 : hf_sq_db_fault(db, rc);
+}
+
+/* 1 if the journal mode is the log's; `query` may change it before. */
+static int has_log(struct hf_sq_db *db, const char *query)
+{
+    char *mode;
+    int   r = hf_sq_db_ask(db, query, &mode);
+
+    if (r == 0)
+        r = mode != NULL && strcmp(mode, "wal") == 0;
+    free(mode);
+    return r;
 }
 
 /* Kept by the file once it is so, unless a stranger undid it.  The change is of one page, and
@@ -139,27 +154,20 @@ static int open_itself(struct hf_sq_db *db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 SQLITE_OPEN_NOFOLLOW;
-    const char *name = strrchr(db->path, '/'), *vfs = hf_sq_vfs();
-    char       *folder = NULL, *real = NULL, *path = NULL;
-    int         rc = SQLITE_NOMEM;
+    const char *vfs = hf_sq_vfs();
+    char        folder[HF_SQ_PATH], real[PATH_MAX], path[PATH_MAX + HF_SQ_PATH];
 
-    assert(name != NULL); /* the path is absolute */
-    folder = strndup(db->path, (size_t)(name - db->path) + 1);
-    if (folder != NULL)
-        real = realpath(folder, NULL);
-    if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
-        path = NULL;
-    if (path != NULL && !hf_sq_files_fit(path)) {
-        rc = SQLITE_CANTOPEN;
+    hf_sq_folder_of(db->path, folder);
+    if (vfs == NULL)
+        return SQLITE_NOMEM;
+    if (realpath(folder, real) == NULL)
+        return errno == ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
+    snprintf(path, sizeof path, "%s%s", real, strrchr(db->path, '/'));
+    if (!hf_sq_files_fit(path)) {
         errno = ENAMETOOLONG;
-    } else if (path != NULL && vfs != NULL)
-        rc = sqlite3_open_v2(path, &db->handle, flags, vfs);
-    else if (folder != NULL && real == NULL && errno != ENOMEM)
-        rc = SQLITE_CANTOPEN;
-    free(path);
-    free(real);
-    free(folder);
-    return rc;
+        return SQLITE_CANTOPEN;
+    }
+    return sqlite3_open_v2(path, &db->handle, flags, vfs);
 }
 
 int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg)
@@ -185,43 +193,23 @@ int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *er
     return r == 1 ? 0 : HF_ENOTFOUND;
 }
 
-static int run_sql(struct hf_sq_db *db, const char *text)
-{
-    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
-
-    return rc == SQLITE_OK ? 0 : hf_sq_db_fault(db, rc);
-}
-
-/* `text` asks for statements, which are run. */
-static int run_answer(struct hf_sq_db *db, const char *text)
-{
-    sqlite3_stmt *query = NULL;
-    int           r = 0;
-
-    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
-        char *answer = strdup((const char *)sqlite3_column_text(query, 0));
-        sqlite3_finalize(query);
-        r = answer != NULL ? run_sql(db, answer) : hf_sq_db_fault(db, SQLITE_NOMEM);
-        free(answer);
-        return r;
-    }
-    sqlite3_finalize(query);
-    return hf_sq_db_fault(db, rc);
-}
-
 /* Numbers must not come again, so the mark outlives the rest of an older layout. */
 static int make_tables(struct hf_sq_db *db, bool older)
 {
     int64_t mark = 0;
-    char    text[96];
+    char    text[96], *drop = NULL;
     int     r = 0;
 
     if (older)
         r = ask_number(db, "SELECT hwm FROM meta", &mark);
     if (r == 0 && older)
-        r = run_answer(db, "SELECT group_concat(printf('DROP TABLE \"%w\";', name), '') "
-                           "FROM sqlite_schema WHERE type = 'table'");
+        r = hf_sq_db_ask(db,
+                         "SELECT group_concat(printf('DROP TABLE \"%w\";', name), '') "
+                         "FROM sqlite_schema WHERE type = 'table'",
+                         &drop);
+    if (r == 0 && drop != NULL)
+        r = run_sql(db, drop);
+    free(drop);
     if (r == 0)
         r = run_sql(db, schema_sql);
     snprintf(text, sizeof text, "PRAGMA user_version = %d; UPDATE meta SET hwm = %lld",

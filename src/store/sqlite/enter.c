@@ -11,64 +11,29 @@
 static int read_from_end(struct hf_sq *sq, const struct hf_req *req,
                          struct hf_sq_view *ret)
 {
-    return hf_sq_rows_ahead(sq, req->name, END, &req->shape, ret);
+    return hf_sq_judge(sq, req->name, END, &req->shape, ret);
 }
 
-/* There is no place for us: what is in the way, and if we shall wait outside, what
- * the line looked like before. */
-static int read_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *ret)
+/* It may only be free, and is not. */
+static int refuse(const struct hf_sq *sq, struct hf_req *req)
 {
-    int r = req->shape.claim ? hf_sq_rows_all(sq, req->name, &req->stamp) : 0;
-
-    if (r == 0)
-        r = hf_sq_sum_outside(sq, req->name);
-    return r < 0 ? r : read_from_end(sq, req, ret);
+    assert(sq->rows.count > 0);
+    req->standing = hf_sq_no_place;
+    req->standing.token = sq->rows.row[sq->rows.count - 1].seq;
+    return HF_EBUSY;
 }
 
 /* A try against a lock that is held should cost nobody anything: it is refused
- * after one read, without session or gate.  1: it was. */
+ * after one read, without session or gate. */
 static int refuse_early(struct hf_sq *sq, struct hf_req *req)
 {
-    struct hf_sq_view view = { 0 };
+    struct hf_sq_view view;
 
     int r = hf_sq_connect(sq, false);
-    if (r == HF_ENOTFOUND)
-        return 0;
-    if (r == 0)
-        r = hf_sq_current(sq) ? read_from_end(sq, req, &view) : HF_SQ_STALE;
-    if (r == 0 && !view.granted)
-        r = read_from_outside(sq, req, &view);
-    if (r < 0 || view.granted)
-        return r;
-    r = hf_sq_answer(sq, req, NULL);
-    return r < 0 ? r : 1;
-}
-
-static int refuse_mismatch(struct hf_sq *sq, const char *line,
-                           const struct hf_sq_row *row)
-{
-    const struct hf_shape *shape = &row->shape;
-
-    assert(sq->live.taken); /* it is still there: we refuse because of it */
-    if (hf_shape_strange(shape))
-        return hf_store_strange(&sq->base, row->seq);
-    if (hf_shape_has_slots(shape))
-        return hf_sq_fail(sq, HF_EMISMATCH, "\"%.120s\" is in use as a semaphore of %u",
-                          line, shape->capacity);
-    return hf_sq_fail(sq, HF_EMISMATCH, "\"%.120s\" is in use as a %s", line,
-                      hf_shape_kind(shape));
-}
-
-/* If so many wait already that nobody else may. */
-static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_view *ret)
-{
-    int r = hf_sq_is_full(sq, req->name, req->limit);
-
-    if (r == 1)
-        return hf_sq_fail(sq, HF_EFULL,
-                          "%llu wait for \"%.120s\" already: the limit is %u",
-                          (unsigned long long)sq->sum.waiting, req->name, req->limit);
-    return r < 0 ? r : read_from_end(sq, req, ret);
+    if (r < 0)
+        return r == HF_ENOTFOUND ? 0 : r;
+    r = hf_sq_current(sq) ? read_from_end(sq, req, &view) : HF_SQ_STALE;
+    return r == 0 && view.verdict == HF_BLOCKED ? refuse(sq, req) : r;
 }
 
 /* No number as high as ours has been given out.  A row that has one was written by another
@@ -87,93 +52,138 @@ static int note_impossible(struct hf_sq *sq, uint64_t seq)
     return r;
 }
 
-/* Inside the transaction: 1 if there is a place for us, 0 if it is refused. */
-static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mine)
+/* Does the sum of the line say that there is room?  Then nobody in it need be looked at, but
+ * for the slots they have. */
+static bool has_room(const struct hf_sq_sum *sum, const struct hf_sq_row *mine)
 {
-    struct hf_sq_view view;
+    struct hf_sum ahead = { .count = sum->places,
+                            .weight = sum->weight,
+                            .kind = sum->last.shape };
 
-    assert(sq->live.taken); /* nobody enters between what we read and our row */
-    int r = read_from_end(sq, req, &view);
+    return !hf_shape_has_slots(&mine->shape) && sum->last.seq < mine->seq &&
+           hf_sum_judge(&ahead, &mine->shape) == HF_PASSES;
+}
+
+/* What is in the way at the end of the line, when the dead are gone. */
+static int look_ahead(struct hf_sq *sq, const struct hf_req *req,
+                      const struct hf_sq_row *mine, struct hf_sq_view *ret)
+{
+    *ret = (struct hf_sq_view){ .verdict = HF_PASSES };
+    sq->rows.count = 0;
+    int r = hf_sq_sum_open(sq, req->name);
+    if (r < 0 || has_room(&sq->sum, mine))
+        return r;
+    r = read_from_end(sq, req, ret);
     if (r == 0)
         r = note_impossible(sq, mine->seq);
-    if (r == 0 && sq->dead.count > 0) {
-        r = hf_sq_sweep(sq, req->name);
-        if (r == 0)
-            r = read_from_end(sq, req, &view);
-    }
-    if (r < 0)
+    if (r < 0 || sq->dead.count == 0)
         return r;
-    if (req->only_free && !view.granted)
-        return read_from_outside(sq, req, &view);
-    if (req->limit != 0 && !view.granted && !view.mismatch) {
-        r = keep_limit(sq, req, &view);
-        if (r < 0)
-            return r;
-    }
+    r = hf_sq_sweep(sq, req->name);
+    return r < 0 ? r : read_from_end(sq, req, ret);
+}
+
+/* If so many wait already that nobody else may. */
+static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_view *ret)
+{
+    int r = hf_sq_is_full(sq, req->name, req->limit);
+
+    if (r == 1)
+        return hf_sq_fail(sq, HF_EFULL,
+                          "%llu wait for \"%.120s\" already: the limit is %u",
+                          (unsigned long long)sq->sum.waits, req->name, req->limit);
+    return r < 0 ? r : read_from_end(sq, req, ret);
+}
+
+/* May it stand behind what is ahead? */
+static int admit(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *view)
+{
     /* Not even for a moment: those behind would be told that they do not fit. */
-    assert(!view.granted || !view.mismatch);
-    if (view.mismatch)
-        return refuse_mismatch(sq, req->name, &sq->rows.row[0]);
+    int r = hf_sq_misfit(sq, req->name, view);
+
+    if (r < 0 || view->verdict == HF_PASSES)
+        return r;
+    if (req->only_free)
+        return refuse(sq, req);
+    return req->limit != 0 ? keep_limit(sq, req, view) : 0;
+}
+
+static int write_place(struct hf_sq *sq, const struct hf_req *req, bool holds,
+                       struct hf_sq_row *mine)
+{
+    int r = 0;
+
     mine->queued = hf_wall_us();
-    mine->granted = view.granted ? mine->queued : 0;
+    mine->granted = holds ? mine->queued : 0;
     assert(mine->slot == -1);
-    if (view.granted && hf_shape_has_slots(&req->shape))
+    if (holds && hf_shape_has_slots(&req->shape))
         r = hf_sq_free_slot(sq, &mine->slot);
     if (r == 0)
         r = hf_sq_place_add(sq, req, mine);
     if (r == 0)
         r = hf_sq_record(sq, req->name, mine->seq,
-                         view.granted ? HF_PAST_GRANTED : HF_PAST_ENTERED, "");
+                         holds ? HF_PAST_GRANTED : HF_PAST_ENTERED, "");
+    return r < 0 ? r : hf_sq_sum_close(sq, req->name);
+}
+
+/* Inside the transaction. */
+static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
+{
+    struct hf_sq_row mine = {
+        .seq = own->seq, .sid = sq->sid, .shape = req->shape, .slot = -1
+    };
+    struct hf_sq_view view;
+
+    assert(sq->live.taken); /* nobody enters between what we read and our row */
+    int r = look_ahead(sq, req, &mine, &view);
     if (r == 0)
-        r = hf_sq_tell_watchers(sq, req->name, false);
-    if (r == 0 && view.granted)
-        hf_sq_sum_rows(sq, mine);
-    else if (r == 0)
-        r = hf_sq_sum_last(sq, req->name, mine);
-    return r < 0 ? r : 1;
+        r = admit(sq, req, &view);
+    if (r < 0)
+        return r;
+    bool holds = view.verdict == HF_PASSES;
+    r = write_place(sq, req, holds, &mine);
+    if (r == 0 && !holds)
+        r = hf_sq_keep_ahead(sq, own, &view);
+    own->last = (struct hf_standing){
+        .state = holds ? HF_STAND_HOLDS : HF_STAND_WAITS,
+        .token = mine.seq,
+        .weight = mine.shape.weight,
+        .slot = mine.slot,
+        .ahead = holds ? 0 : sq->sum.places - 1,
+    };
+    return r;
 }
 
 /* The byte is locked before the row can be seen: a row without it is a dead
  * ticket. */
-static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
-                      struct hf_sq_row *mine)
+static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
 {
-    assert(sq->live.taken && own->seq == mine->seq);
-    int r = take_place(sq, req, mine);
-    if (r != 1)
-        return r;
-    if (!hf_sq_live_hold(&sq->live, mine->seq))
-        return hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
-    r = hf_sq_rows_keep(sq, own);
-    if (r == 0)
-        r = hf_sq_answer(sq, req, mine);
-    if (r < 0)
-        hf_sq_live_drop(&sq->live, mine->seq);
-    return r < 0 ? r : 1;
+    int r = take_place(sq, req, own);
+
+    if (r == 0 && !hf_sq_live_hold(&sq->live, own->seq))
+        r = hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
+    return r;
 }
 
 int hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                        struct hf_sq_own **ret)
 {
-    struct hf_sq_row mine = {
-        .seq = number, .sid = sq->sid, .shape = req->shape, .slot = -1
-    };
     struct hf_sq_own *own = hf_sq_own_new(&sq->owns, req->id, req->name, &req->shape);
     if (own == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
 
     own->seq = number;
-    int r = enter_line(sq, req, own, &mine);
-    if (r != 1) {
+    int r = enter_line(sq, req, own);
+    if (r < 0) {
         hf_sq_own_free(own);
         return r;
     }
     hf_sq_owns_add(&sq->owns, own);
     hf_sq_patrol_start(sq);
-    if (mine.granted != 0)
-        hf_sq_patrol_holder(sq, own);
+    if (own->last.state == HF_STAND_HOLDS)
+        hf_sq_patrol_holder(sq);
+    req->standing = own->last;
     *ret = own;
-    return 1;
+    return 0;
 }
 
 void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own)
@@ -193,15 +203,9 @@ static int enter_new(struct hf_sq *sq, struct hf_req *req)
     if (r < 0)
         return r;
     r = hf_sq_enter_inside(sq, req, number, &own);
-    if (r != 1) {
-        hf_sq_abort(sq);
-        return r < 0 ? r : hf_sq_answer(sq, req, NULL);
-    }
-    r = hf_sq_commit(sq);
-    if (r < 0) {
-        hf_sq_clear_answer(req);
+    r = hf_sq_end(sq, r);
+    if (r < 0 && own != NULL)
         hf_sq_enter_undo(sq, own);
-    }
     return r;
 }
 
@@ -210,16 +214,8 @@ int hf_sq_enter(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
 
     assert(req->id != 0);
-    if (own != NULL) /* a repeat */
+    if (own != NULL || hf_sq_owns_lost(&sq->owns, req->id)) /* a repeat */
         return hf_sq_answer_own(sq, own, req);
-    if (hf_sq_owns_lost(&sq->owns, req->id)) {
-        hf_sq_rows_clear(sq);
-        return hf_sq_answer(sq, req, NULL);
-    }
-    if (req->only_free) {
-        int r = refuse_early(sq, req);
-        if (r != 0)
-            return r < 0 ? r : 0;
-    }
-    return enter_new(sq, req);
+    int r = req->only_free ? refuse_early(sq, req) : 0;
+    return r < 0 ? r : enter_new(sq, req);
 }

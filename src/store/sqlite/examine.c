@@ -4,15 +4,17 @@
  */
 #include "store/sqlite/inner.h"
 
+#include "base/fork.h"
 #include "holdfast.h"
-#include "store/sqlite/culprit.h"
-#include "store/sqlite/volume.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -126,44 +128,98 @@ static void tell_disk(struct hf_sq *sq)
 
 /* ---- Database ----------------------------------------------------------------- */
 
-/* The one text that a pragma answers with. */
-static bool ask_text(struct hf_sq *sq, const char *pragma, char *ret, size_t size)
+/* What a pragma answers with, and whether that is as it should be. */
+static void tell_pragma(struct hf_sq *sq, const char *pragma, const char *good,
+                        const char *about, const char *hint, const char *before)
 {
-    sqlite3_stmt *query = NULL;
+    char *text;
+    int   r = hf_sq_db_ask(&sq->db, pragma, &text);
+    bool  fine = r == 0 && text != NULL && strcmp(text, good) == 0;
 
-    int rc = sqlite3_prepare_v2(sq->db.handle, pragma, -1, &query, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(query);
-    const unsigned char *text = rc == SQLITE_ROW ? sqlite3_column_text(query, 0) : NULL;
-    snprintf(ret, size, "%s",
-             text != NULL ? (const char *)text : sqlite3_errmsg(sq->db.handle));
-    sqlite3_finalize(query);
-    return text != NULL;
+    hf_finding_add(&sq->findings, fine ? HF_FINE : HF_FAULT, about, fine ? NULL : hint,
+                   "%s%s", before,
+                   r < 0          ? sq->base.errmsg
+                   : text != NULL ? text
+                                  : "");
+    free(text);
 }
 
 static void tell_database(struct hf_sq *sq)
 {
-    struct hf_finding_list *list = &sq->findings;
-    char                    text[512];
+    char version[64];
 
-    bool wal = ask_text(sq, "PRAGMA journal_mode", text, sizeof text) &&
-               strcmp(text, "wal") == 0;
-    hf_finding_add(list, wal ? HF_FINE : HF_FAULT, "SQLite",
-                   wal ? NULL : "another program changed it: PRAGMA journal_mode = WAL",
-                   "%s, journal mode %s", sqlite3_libversion(), text);
+    snprintf(version, sizeof version, "%s, journal mode ", sqlite3_libversion());
+    tell_pragma(sq, "PRAGMA journal_mode", "wal", "SQLite",
+                "another program changed it: PRAGMA journal_mode = WAL", version);
+    tell_pragma(sq, "PRAGMA quick_check(1)", "ok", "integrity",
+                "move the files away once nobody uses them", "");
+}
 
-    bool whole = ask_text(sq, "PRAGMA quick_check(1)", text, sizeof text) &&
-                 strcmp(text, "ok") == 0;
-    hf_finding_add(list, whole ? HF_FINE : HF_FAULT, "integrity",
-                   whole ? NULL : "move the files away once nobody uses them", "%s",
-                   text);
+/* ---- Who keeps everybody from writing ------------------------------------------ */
+
+/* The kernel lists the locks on files, with the process that took each:
+ *
+ *     1: FLOCK  ADVISORY  WRITE 4242 fe:00:1234 0 EOF
+ *     2: POSIX  ADVISORY  WRITE 4243 fe:00:1235 120 120
+ *
+ * A process in another container is not seen. */
+#define CULPRIT 80
+#define WRITING \
+    120 /* the byte of the shared memory that is locked by who writes: wal.c */
+
+/* The process that has a lock on the file at `path`, for writing, from `start` on; 0: none
+ * that can be seen. */
+static long find_locker(const char *path, const char *kind, unsigned long long start)
+{
+    struct stat st;
+    char        line[256];
+    long        found = 0;
+
+    hf_low_take();
+    FILE *locks = stat(path, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    hf_low_give();
+    while (locks != NULL && found == 0 && fgets(line, sizeof line, locks) != NULL) {
+        char               is[8], what[8];
+        unsigned           major_, minor_;
+        unsigned long long inode, from;
+        long               pid;
+        if (sscanf(line, "%*d: %7s %*s %7s %ld %x:%x:%llu %llu", is, what, &pid, &major_,
+                   &minor_, &inode, &from) == 7 &&
+            strcmp(is, kind) == 0 && strcmp(what, "WRITE") == 0 && inode == st.st_ino &&
+            major_ == major(st.st_dev) && minor_ == minor(st.st_dev) && from == start &&
+            pid > 0)
+            found = pid;
+    }
+    if (locks != NULL)
+        fclose(locks);
+    return found;
+}
+
+/* As " (pid 4242, ana)"; "": nobody that can be seen. */
+static void name_culprit(const struct hf_sq_files *files, char ret[CULPRIT])
+{
+    struct passwd entry, *found = NULL;
+    struct stat   st;
+    char          process[32], room[4096];
+
+    ret[0] = '\0';
+    long pid = find_locker(files->live, "FLOCK", 0);
+    if (pid == 0)
+        pid = find_locker(files->shm, "POSIX", WRITING);
+    snprintf(process, sizeof process, "/proc/%ld", pid);
+    if (pid == 0 || stat(process, &st) < 0)
+        return;
+    if (getpwuid_r(st.st_uid, &entry, room, sizeof room, &found) == 0 && found != NULL)
+        snprintf(ret, CULPRIT, " (pid %ld, %.32s)", pid, found->pw_name);
+    else
+        snprintf(ret, CULPRIT, " (pid %ld, uid %u)", pid, st.st_uid);
 }
 
 /* Can anything be written?  A process that was stopped behind the gate keeps everybody out,
  * and so does a transaction that was left open in another program. */
 static int tell_gate(struct hf_sq *sq)
 {
-    char who[HF_SQ_CULPRIT] = "";
+    char who[CULPRIT] = "";
     int  r = hf_sq_begin(sq);
 
     if (r == HF_SQ_SHUT || r == HF_SQ_STALE)
@@ -171,7 +227,7 @@ static int tell_gate(struct hf_sq *sq)
     if (r == 0)
         hf_sq_abort(sq);
     else
-        hf_sq_name_culprit(&sq->files, who);
+        name_culprit(&sq->files, who);
     hf_finding_add(&sq->findings, r == 0 ? HF_FINE : HF_FAULT, "gate",
                    r == 0 ? NULL : "continue that process (kill -CONT), or end it",
                    "%s%s", r == 0 ? "open" : sq->base.errmsg, who);
@@ -198,7 +254,7 @@ static int count_rows(struct hf_sq *sq, struct count *ret)
             continue;
         }
         const char *name = (const char *)sqlite3_column_text(query, 8);
-        uint64_t    hash = hf_sq_line_hash(name != NULL ? name : "");
+        uint64_t    hash = hf_sq_hash(name != NULL ? name : "");
         ret->lines += hash != line;
         ret->places++;
         line = hash;
@@ -216,7 +272,7 @@ static void tell_lines(struct hf_sq *sq)
         hf_finding_add(list, HF_FAULT, "lines", NULL, "%s", sq->base.errmsg);
         return;
     }
-    hf_sq_fifo_count(sq, &sessions, &stale);
+    stale = hf_sq_fifo_clean(sq, true, &sessions);
     hf_finding_add(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
                    count.lines, count.places, sessions - stale);
     if (count.dead + stale > 0)
@@ -234,6 +290,7 @@ static void tell_lines(struct hf_sq *sq)
 static void tell_line(struct hf_sq *sq, struct hf_req *req)
 {
     struct hf_finding_list *list = &sq->findings;
+    struct hf_sum           ahead = { 0 };
     size_t                  hold = 0;
 
     int r = hf_sq_list(sq, req);
@@ -242,15 +299,12 @@ static void tell_line(struct hf_sq *sq, struct hf_req *req)
                        r == HF_SQ_STALE ? "the files were replaced" : sq->base.errmsg);
         return;
     }
-    const struct hf_line *line = &req->snapshot;
-    for (size_t i = 0; i < line->count; i++) {
-        struct hf_line ahead = hf_line_ahead(line, i);
-        hold += hf_line_judge(&ahead, &line->ticket[i].shape).granted;
-    }
+    const struct hf_line *line = &req->line;
+    for (size_t i = 0; i < line->count; i++)
+        hold += hf_sum_next(&ahead, &line->ticket[i].shape);
     hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold,
                    req->name, line->count - hold);
-    req->snapshot = (struct hf_line){ 0 };
-    req->me = 0;
+    req->line = (struct hf_line){ 0 };
 }
 
 int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)

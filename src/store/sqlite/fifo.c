@@ -16,6 +16,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,6 +40,11 @@ static struct name fifo_name(const char *mark, uint64_t sid)
 
     snprintf(name.text, sizeof name.text, "%s%016llx", mark, (unsigned long long)sid);
     return name;
+}
+
+static int fault(struct hf_sq *sq, const char *what)
+{
+    return hf_sq_files_fault(errno, what, sq->files.wake, sq->base.errmsg);
 }
 
 /* The low numbers are taken until it is closed. */
@@ -83,12 +89,10 @@ static int open_own(struct hf_sq *sq, int folder, const struct name *name)
     hf_fork_pause();
     int fd = hf_fork_adopt(hf_sq_files_open_new(folder, name->text, S_IFIFO, O_RDWR));
     if (fd < 0)
-        return hf_sq_files_fault(errno, "open a FIFO in", sq->files.wake,
-                                 sq->base.errmsg);
+        return fault(sq, "open a FIFO in");
     (void)fchmod(fd, hf_sq_files_mode(&sq->files)); /* whatever the umask */
     if (epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        int r =
-            hf_sq_files_fault(errno, "watch a FIFO in", sq->files.wake, sq->base.errmsg);
+        int r = fault(sq, "watch a FIFO in");
         hf_fork_close(fd);
         return r;
     }
@@ -107,12 +111,11 @@ int hf_sq_fifo_make(struct hf_sq *sq)
     int folder = open_wake(sq);
     if (folder < 0 || mkfifoat(folder, early.text, 0600) < 0) {
         close_wake(folder);
-        return hf_sq_files_fault(errno, "make a FIFO in", sq->files.wake,
-                                 sq->base.errmsg);
+        return fault(sq, "make a FIFO in");
     }
     int r = open_own(sq, folder, &early);
     if (r == 0 && renameat(folder, early.text, folder, final.text) < 0) {
-        r = hf_sq_files_fault(errno, "name a FIFO in", sq->files.wake, sq->base.errmsg);
+        r = fault(sq, "name a FIFO in");
         hf_sq_fifo_close(sq);
     }
     if (r < 0)
@@ -125,22 +128,16 @@ int hf_sq_fifo_make(struct hf_sq *sq)
     return 0;
 }
 
-static void remove_name(const struct hf_sq *sq, uint64_t sid)
-{
-    struct name name = fifo_name("", sid);
-    int         folder = open_wake(sq);
-
-    if (folder >= 0)
-        unlinkat(folder, name.text, 0);
-    close_wake(folder);
-}
-
 void hf_sq_fifo_close(struct hf_sq *sq)
 {
+    struct name name = fifo_name("", sq->sid);
+
     if (sq->fifo < 0)
         return;
-    if (sq->sid != 0)
-        remove_name(sq, sq->sid);
+    int folder = open_wake(sq);
+    if (folder >= 0)
+        unlinkat(folder, name.text, 0); /* if it has one already */
+    close_wake(folder);
     /* By itself it would stay in epoll as long as a guardian has a copy. */
     epoll_ctl(sq->base.fd, EPOLL_CTL_DEL, sq->fifo, NULL);
     hf_fork_close(sq->fifo);
@@ -216,46 +213,96 @@ bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid)
     return fd >= 0;
 }
 
-bool hf_sq_fifo_write(int fd, uint64_t about)
+/* If it is full, the session finds that out, and looks at everything. */
+void hf_sq_fifo_write(int fd, uint64_t about)
 {
     assert(about != 0); /* that is for who reads: something was lost */
-    ssize_t n = write(fd, &about, sizeof about);
-
-    /* Full is as good: it will find that out, and look at everything. */
-    return n == (ssize_t)sizeof about || (n < 0 && errno == EAGAIN);
+    (void)!write(fd, &about, sizeof about);
 }
 
 /* First it has no name, then it is told: a word may not go in.  It is opened for reading,
  * too, or a session that dies now would be a SIGPIPE for us. */
-static int end_by_name(struct hf_sq *sq, int folder, const struct name *name)
-{
-    int r = 0;
-
-    hf_fork_pause();
-    int fd = hf_fork_adopt(open_other(folder, name, O_RDWR));
-    if (fd < 0)
-        return errno == ENOENT ? 0
-                               : hf_sq_files_fault(errno, "open a FIFO in",
-                                                   sq->files.wake, sq->base.errmsg);
-    if (unlinkat(folder, name->text, 0) == 0 || errno == ENOENT)
-        (void)hf_sq_fifo_write(fd, HF_SQ_ENDED);
-    else
-        r = hf_sq_files_fault(errno, "remove a FIFO of", sq->files.wake, sq->base.errmsg);
-    hf_fork_close(fd);
-    return r;
-}
-
 int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid)
 {
     struct name name = fifo_name("", sid);
+    int         r = 0;
 
     assert(sq->live.taken && sid != sq->sid);
     int folder = open_wake(sq);
-    if (folder < 0)
-        return errno == ENOENT ? 0
-                               : hf_sq_files_fault(errno, "open the folder",
-                                                   sq->files.wake, sq->base.errmsg);
-    int r = end_by_name(sq, folder, &name);
+    hf_fork_pause();
+    int fd = hf_fork_adopt(folder >= 0 ? open_other(folder, &name, O_RDWR) : -1);
+    if (fd < 0)
+        r = errno == ENOENT ? 0 : fault(sq, "open a FIFO in");
+    else if (unlinkat(folder, name.text, 0) == 0 || errno == ENOENT)
+        hf_sq_fifo_write(fd, HF_SQ_ENDED);
+    else
+        r = fault(sq, "remove a FIFO of");
+    if (fd >= 0)
+        hf_fork_close(fd);
     close_wake(folder);
     return r;
+}
+
+/* ---- Those of the dead ---------------------------------------------------------- */
+
+#define TESTS_ALWAYS 32 /* per session that starts */
+#define TESTS_MAX    1024
+#define UNBORN       60 /* seconds after which nobody will come to read it */
+
+static bool is_stale(int folder, const char *entry)
+{
+    struct stat st;
+
+    int fd = openat(folder, entry, O_WRONLY | OPEN_FLAGS);
+    if (fd >= 0) {
+        close(fd);
+        return false;
+    }
+    if (errno != ENXIO)
+        return false;
+    if (entry[0] != '.')
+        return true;
+    return fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           hf_wall_us() / 1000000 - st.st_mtime > UNBORN;
+}
+
+/* A few are always tested; of many, those that begin with the same digit as we
+ * do, which is a different one every time. */
+static bool is_our_share(const struct hf_sq *sq, const char *entry, size_t tested)
+{
+    char digit = "0123456789abcdef"[sq->sid % 16];
+
+    return tested < TESTS_ALWAYS ||
+           (tested < TESTS_MAX && entry[strlen(entry) - 1] == digit);
+}
+
+size_t hf_sq_fifo_clean(struct hf_sq *sq, bool only_count, size_t *all)
+{
+    int            folder = open_wake(sq);
+    DIR           *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    size_t         tested = 0, stale = 0;
+    struct dirent *entry;
+
+    *all = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        ++*all;
+        if (only_count ? tested >= TESTS_MAX : !is_our_share(sq, name, tested))
+            continue;
+        tested++;
+        if (!is_stale(folder, name))
+            continue;
+        if (!only_count)
+            unlinkat(folder, name, 0);
+        stale++;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    else if (folder >= 0)
+        close(folder);
+    if (folder >= 0)
+        hf_low_give();
+    return stale;
 }

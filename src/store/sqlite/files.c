@@ -5,7 +5,6 @@
 #include "base/home.h"
 #include "base/random.h"
 #include "holdfast.h"
-#include "store/sqlite/volume.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -15,7 +14,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* ---- File systems ------------------------------------------------------------ */
+
+/* Numbers from linux/magic.h and the file systems themselves. */
+static const struct {
+    unsigned long type;
+    const char   *name;
+} unsafe[] = {
+    { 0x00006969, "NFS" },    { 0x0000517b, "SMB" },    { 0xff534d42, "CIFS" },
+    { 0xfe534d42, "SMB" },    { 0x65735546, "FUSE" },   { 0x01021997, "9p" },
+    { 0x00c36400, "Ceph" },   { 0x5346414f, "AFS" },    { 0x6b414653, "AFS" },
+    { 0x0bd00bd0, "Lustre" }, { 0x01161970, "GFS2" },   { 0x7461636f, "OCFS2" },
+    { 0x73757245, "Coda" },   { 0x47504653, "GPFS" },   { 0x19830326, "BeeGFS" },
+    { 0x0000564c, "NCP" },    { 0x786f4256, "vboxsf" }, { 0xbacbacbc, "vmhgfs" },
+};
+
+const char *hf_sq_volume_name(unsigned long type)
+{
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+        if (unsafe[i].type == (type & 0xffffffff))
+            return unsafe[i].name;
+    return NULL;
+}
+
+static int check_volume(const char *folder, char *errmsg)
+{
+    struct statfs fs;
+
+    if (statfs(folder, &fs) < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "cannot look at %.160s: %s", folder,
+                 strerror(errno));
+        return HF_ESTORE;
+    }
+    const char *name = hf_sq_volume_name((unsigned long)fs.f_type);
+    if (name == NULL)
+        return 0;
+    snprintf(errmsg, HF_ERRMSG_MAX,
+             "%.120s is on %s, where locks may not reach everybody; use a local disk "
+             "(?force=1 if only this machine uses it)",
+             folder, name);
+    return HF_EUNSUPPORTED;
+}
 
 /* ---- Folders ---------------------------------------------------------------- */
 
@@ -41,11 +83,10 @@ static bool is_users(const char *folder)
 
 static bool may_make(const struct hf_sq_files *files)
 {
-    char *parent = hf_sq_folder_of(files->folder);
-    bool  there = parent != NULL && access(parent, F_OK) == 0;
+    char parent[HF_SQ_PATH];
 
-    free(parent);
-    return there || (!files->group_given && is_users(files->folder));
+    hf_sq_folder_of(files->folder, parent);
+    return access(parent, F_OK) == 0 || (!files->group_given && is_users(files->folder));
 }
 
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
@@ -65,7 +106,7 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
     files->system = files->system || hf_sq_system_is_at(files->db, &st);
     int r = files->system ? hf_sq_system_trust(files, &st, errmsg)
                           : hf_sq_trust_folder(files, &st, errmsg);
-    return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
+    return r < 0 || files->force ? r : check_volume(files->folder, errmsg);
 }
 
 /* Whatever the umask; `group` -1: as it comes. */
@@ -108,15 +149,11 @@ static int name_file(const char *early, const char *path)
     return errno == EINVAL ? link(early, path) : -1;
 }
 
-/* A name for what is not complete yet; NULL: no memory. */
-static char *early_name(const char *path)
+/* A name for what is not complete yet. */
+static void early_name(const char *path, char ret[HF_SQ_PATH])
 {
-    char *name;
-
-    return asprintf(&name, "%s" HF_SQ_EARLY "%016llx", path,
-                    (unsigned long long)hf_random()) < 0
-               ? NULL
-               : name;
+    snprintf(ret, HF_SQ_PATH, "%.510s" HF_SQ_EARLY "%016llx", path,
+             (unsigned long long)hf_random());
 }
 
 /* A group's gets its name when it is complete: no member is to find a folder that he may
@@ -125,34 +162,29 @@ static int make_dir(const struct hf_sq_files *files, const char *path)
 {
     if (!files->shared)
         return make_own_dir(path, (gid_t)-1, 0700);
-    char *early = early_name(path);
-    if (early == NULL)
-        return -1;
+    char early[HF_SQ_PATH];
+    early_name(path, early);
     int r = make_own_dir(early, files->group, S_ISGID | 0770);
     if (r == 0)
         r = name_dir(early, path);
     int error = errno;
     if (r < 0)
         rmdir(early);
-    free(early);
     errno = error;
     return r;
 }
 
 static int make_parents(const char *folder)
 {
-    char *path = strdup(folder);
-    int   r = path != NULL ? 0 : -1;
+    char path[HF_SQ_PATH];
 
-    for (char *at = path; r == 0 && (at = strchr(at + 1, '/')) != NULL;) {
-        *at = '\0';
+    for (const char *at = folder; (at = strchr(at + 1, '/')) != NULL;) {
+        snprintf(path, sizeof path, "%.*s", (int)(at - folder), folder);
         if (access(path, F_OK) < 0 && make_own_dir(path, (gid_t)-1, 0700) < 0 &&
             errno != EEXIST)
-            r = -1;
-        *at = '/';
+            return -1;
     }
-    free(path);
-    return r;
+    return 0;
 }
 
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg)
@@ -170,9 +202,8 @@ int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg)
 {
     struct stat st;
 
-    if (lstat(files->wake, &st) == 0)
-        return hf_sq_trust_wake(files, &st, errmsg);
-    if (make_dir(files, files->wake) < 0 && errno != EEXIST)
+    if (access(files->wake, F_OK) < 0 && make_dir(files, files->wake) < 0 &&
+        errno != EEXIST)
         return hf_sq_files_fault(errno, "make the folder", files->wake, errmsg);
     if (lstat(files->wake, &st) < 0)
         return hf_sq_files_fault(errno, "use the folder", files->wake, errmsg);
@@ -198,25 +229,20 @@ bool hf_sq_files_shared(const struct hf_sq_files *files)
  * the locks that SQLite has on it elsewhere in this process. */
 static int make_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
-    int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    char *early = early_name(path);
-    if (early == NULL)
-        return hf_sq_files_fault(ENOMEM, "make", path, errmsg);
+    int  flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    char early[HF_SQ_PATH];
+    int  r = 0;
 
-    int r = 0;
+    early_name(path, early);
     int fd = open(early, flags, 0600);
-    if (fd < 0) {
-        r = hf_sq_files_fault(errno, "make", path, errmsg);
-        goto out;
-    }
+    if (fd < 0)
+        return hf_sq_files_fault(errno, "make", path, errmsg);
     if ((files->shared && fchown(fd, (uid_t)-1, files->group) < 0) ||
         fchmod(fd, hf_sq_files_mode(files)) < 0 ||
         (name_file(early, path) < 0 && errno != EEXIST))
         r = hf_sq_files_fault(errno, "make", path, errmsg);
     close(fd);
     unlink(early); /* if it is still there */
-out:
-    free(early);
     return r;
 }
 
@@ -283,14 +309,17 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int acce
 }
 
 /* Not for the database itself, for the same reason as above. */
-void hf_sq_files_sync(const char *path)
+bool hf_sq_files_sync(const char *path)
 {
     hf_low_take();
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     hf_low_give();
 
     if (fd < 0)
-        return;
-    (void)fdatasync(fd);
+        return false;
+    bool done = fdatasync(fd) == 0;
+    int  error = errno;
     close(fd);
+    errno = error;
+    return done;
 }

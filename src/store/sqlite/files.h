@@ -22,37 +22,39 @@
 /* What is not complete yet is called PATH-new-NUMBER. */
 #define HF_SQ_EARLY "-new-"
 
+/* Room for any of these paths: longer ones are refused. */
+#define HF_SQ_PATH 544
+
 /* How all of this is kept.  Whoever changes that in a way that another version would not
  * understand, or would misunderstand, changes the number. */
 extern const int hf_sq_layout;
 
 struct hf_sq_files {
-    char *folder; /* all absolute */
-    char *db;
-    char *wal;
-    char *shm;
-    char *journal; /* there is none: not used if there is */
-    char *live;
-    char *wake;        /* a folder */
-    bool  force;       /* any file system will do */
-    bool  group_given; /* ?group= was given */
-    bool  shared;      /* it is a group's */
-    gid_t group;       /* that one */
-    bool  system;      /* it is the machine's */
-    bool  init;        /* and we are to make it */
+    char  folder[HF_SQ_PATH]; /* all absolute */
+    char  db[HF_SQ_PATH];
+    char  wal[HF_SQ_PATH];
+    char  shm[HF_SQ_PATH];
+    char  journal[HF_SQ_PATH]; /* there is none: not used if there is */
+    char  live[HF_SQ_PATH];
+    char  wake[HF_SQ_PATH]; /* a folder */
+    bool  force;            /* any file system will do */
+    bool  group_given;      /* ?group= was given */
+    bool  shared;           /* it is a group's */
+    gid_t group;            /* that one */
+    bool  system;           /* it is the machine's */
+    bool  init;             /* and we are to make it */
 };
 
 /* `errmsg` everywhere: HF_ERRMSG_MAX bytes, written on failure. */
-int  hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
-                      char *errmsg);
-int  hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg);
-void hf_sq_files_finish(struct hf_sq_files *files);
+int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
+                     char *errmsg);
+int hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg);
 
 /* Is there room for what is added to that path, as SQLite and the file system see it? */
 bool hf_sq_files_fit(const char *db);
 
-/* The folder that a path is in, to be freed.  NULL: no memory. */
-char *hf_sq_folder_of(const char *path);
+/* The folder that a path is in. */
+void hf_sq_folder_of(const char *path, char ret[HF_SQ_PATH]);
 
 /* The folder, which shows whose the store is: 1 if it is not there but may be made, or a
  * fault. */
@@ -72,14 +74,19 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int acce
 int    hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
 mode_t hf_sq_files_mode(const struct hf_sq_files *files);
 
-/* Have what was written to a file on the disk, if that can be done. */
-void hf_sq_files_sync(const char *path);
+/* Have what was written to a file on the disk.  False with errno. */
+bool hf_sq_files_sync(const char *path);
 
 /* Can others than its owner look at the database?  Not if there is none. */
 bool hf_sq_files_shared(const struct hf_sq_files *files);
 
 /* The inode a path leads to, 0 if none. */
 ino_t hf_sq_files_inode(const char *path);
+
+/* The store needs locks that all its users see.  On a network file system users on other machines,
+ * or behind another mount, may not.  The name of a file system type that must not be used, else
+ * NULL. */
+const char *hf_sq_volume_name(unsigned long type);
 
 /* HF_EDENIED, HF_EFULL, HF_EINVAL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
  * "cannot <what> <path>: <why>". */

@@ -20,16 +20,13 @@
 static int read_fitting(struct hf_sq *sq, const char *line, struct hf_sq_row *blocked)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
-    uint64_t      used = 0;
+    struct hf_sum ahead = { 0 };
     int           r;
 
     sq->rows.count = 0;
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         hf_sq_row_read(query, blocked);
-        used += blocked->shape.weight;
-        bool agrees = sq->rows.count == 0 ||
-                      hf_shape_agrees(&sq->rows.row[0].shape, &blocked->shape);
-        if (!agrees || used > blocked->shape.capacity)
+        if (hf_shape_strange(&blocked->shape) || !hf_sum_next(&ahead, &blocked->shape))
             break;
         r = hf_sq_rows_add(sq, &sq->rows, blocked);
         if (r < 0)
@@ -37,6 +34,13 @@ static int read_fitting(struct hf_sq *sq, const char *line, struct hf_sq_row *bl
     }
     sqlite3_reset(query);
     return r;
+}
+
+static int remove_lost(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    int r = hf_sq_record(sq, line, seq, HF_PAST_LOST, "");
+
+    return r < 0 ? r : hf_sq_place_remove(sq, line, seq);
 }
 
 /* How many were removed, or an error. */
@@ -48,9 +52,7 @@ static int remove_dead(struct hf_sq *sq, const char *line, bool all)
         const struct hf_sq_row *row = &sq->rows.row[i];
         if ((!all && row->granted != 0) || hf_sq_is_alive(sq, row->seq))
             continue;
-        int r = hf_sq_record(sq, line, row->seq, HF_PAST_LOST, "");
-        if (r == 0)
-            r = hf_sq_place_remove(sq, line, row->seq);
+        int r = remove_lost(sq, line, row->seq);
         if (r < 0)
             return r;
         removed++;
@@ -103,7 +105,7 @@ static int grant_rows(struct hf_sq *sq, const char *line)
     return 0;
 }
 
-int hf_sq_grant_fitting(struct hf_sq *sq, const char *line)
+static int grant_fitting(struct hf_sq *sq, const char *line)
 {
     struct hf_sq_row blocked;
     int              waits, removed;
@@ -116,11 +118,6 @@ int hf_sq_grant_fitting(struct hf_sq *sq, const char *line)
         removed = remove_dead(sq, line, waits == 1 && sq->rows.count <= MANY);
         if (removed < 0)
             return removed;
-        if (removed > 0) {
-            int r = hf_sq_tell_watchers(sq, line, true);
-            if (r < 0)
-                return r;
-        }
     } while (removed > 0);
 
     int r = grant_rows(sq, line); /* all of them are alive */
@@ -130,109 +127,51 @@ int hf_sq_grant_fitting(struct hf_sq *sq, const char *line)
 }
 
 /* A ticket behind counted the one that left among those in its way if what
- * stands between the two left room for it.  It has to look again even if it is
+ * stands between the two leaves room for it.  It has to look again even if it is
  * not granted: it may have to wait for somebody else now. */
 int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, seq);
-    uint64_t      between = 0;
+    struct hf_sum between = { 0 };
     int           r;
 
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (between >= row.shape.capacity)
+        if (!hf_sum_next(&between, &row.shape))
+            break; /* nor does any behind it fit */
+        r = row.granted == 0 ? hf_sq_tell(sq, row.sid, row.seq) : 0;
+        if (r < 0)
             break;
-        if (row.granted == 0 && between + row.shape.weight <= row.shape.capacity) {
-            r = hf_sq_tell(sq, row.sid, row.seq);
-            if (r < 0)
-                break;
-        }
-        between += row.shape.weight;
     }
     sqlite3_reset(query);
     return r < 0 ? r : 0;
 }
 
-/* Where one holds at a time and the next one does now, all others still wait
- * for the one before them. */
-static bool handed_on(const struct hf_sq *sq)
+/* The places `left` have gone, or become lighter: who is granted by that, who is told? */
+static int fill_room(struct hf_sq *sq, const char *line, const struct hf_sq_row *left,
+                     size_t count)
 {
-    assert(sq->rows.count > 0);
-    return sq->rows.row[0].granted == 0 && sq->rows.row[0].shape.capacity == 1;
-}
+    int r = hf_sq_sum_open(sq, line);
 
-static int made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure)
-{
-    int r = hf_sq_grant_fitting(sq, line);
-
-    if (r == 0 && sq->rows.count > 0 && !handed_on(sq))
-        r = hf_sq_tell_followers(sq, line, seq);
-    return r < 0 ? r : hf_sq_tell_watchers(sq, line, departure);
-}
-
-int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    return made_room(sq, line, seq, true);
-}
-
-int hf_sq_lessened(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    return made_room(sq, line, seq, false);
-}
-
-/* Whoever is to be told is forgotten by that; the tally stays. */
-static int tell_and_forget(struct hf_sq *sq, const char *line, bool departure)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCHERS, line, !departure);
-    bool          any = false;
-    int           r;
-
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (sid == HF_SQ_TALLY_SID) {
-            hf_sq_tally_read(sq, query, 1);
-            continue;
-        }
-        any = true;
-        r = hf_sq_tell(sq, sid, hf_sq_line_hash(line));
-        if (r < 0)
-            break;
+    if (r == 0 && sq->sum.waits > 0) {
+        r = grant_fitting(sq, line);
+        for (size_t i = 0; r == 0 && i < count; i++)
+            r = hf_sq_tell_followers(sq, line, left[i].seq);
     }
-    sqlite3_reset(query);
-    if (r == 0 && any)
-        r = hf_sq_db_step(&sq->db,
-                          hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
-    return r;
+    return r < 0 ? r : hf_sq_sum_close(sq, line);
 }
 
-int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
+int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq)
 {
-    int r = 0;
-
-    assert(sq->live.taken);
-    sq->tally = (struct hf_sq_tally){ 0 };
-    if (sq->head.told)
-        r = tell_and_forget(sq, line, departure);
-    if (r == 0)
-        r = hf_sq_tally_write(sq, line);
-    sq->recount |= sq->head.told && !sq->tally.there; /* that is there to be told */
-    return r < 0 ? r : hf_sq_tell_surveyors(sq, line);
+    return fill_room(sq, line, &(struct hf_sq_row){ .seq = seq }, 1);
 }
-
-/* ---- Sweeping ----------------------------------------------------------------- */
 
 int hf_sq_sweep(struct hf_sq *sq, const char *line)
 {
-    for (size_t i = 0; i < sq->dead.count; i++) {
-        int r = hf_sq_record(sq, line, sq->dead.row[i].seq, HF_PAST_LOST, "");
-        if (r == 0)
-            r = hf_sq_place_remove(sq, line, sq->dead.row[i].seq);
-        if (r < 0)
-            return r;
-    }
-    int r = hf_sq_grant_fitting(sq, line);
-    for (size_t i = 0; r == 0 && i < sq->dead.count; i++)
-        r = hf_sq_tell_followers(sq, line, sq->dead.row[i].seq);
-    return r < 0 ? r : hf_sq_tell_watchers(sq, line, true);
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < sq->dead.count; i++)
+        r = remove_lost(sq, line, sq->dead.row[i].seq);
+    return r < 0 ? r : fill_room(sq, line, sq->dead.row, sq->dead.count);
 }

@@ -55,7 +55,7 @@ static bool write_bytes(const struct hf_sq_index *index, size_t number, const vo
 
 /* ---- The index in memory ---------------------------------------------------- */
 
-static struct hf_sq_region *get_region(struct hf_sq_index *index, size_t number)
+struct hf_sq_region *hf_sq_index_region(struct hf_sq_index *index, size_t number)
 {
     while (index->count <= number) {
         struct hf_sq_region **more =
@@ -75,18 +75,13 @@ static size_t place_of(uint32_t frame)
     return (size_t)frame + INFO - 1;
 }
 
-/* The slot with that content, or the free one that it belongs in.  The same few pages are written
- * again and again, so a search goes on from where the last one for the page ended. */
-static uint16_t *slot_of(struct hf_sq_index *index, struct hf_sq_region *region,
-                         size_t place, uint16_t content)
+/* The slot of a page with that content, or the free one that it belongs in. */
+static uint16_t *slot_of(struct hf_sq_region *region, uint32_t page, uint16_t content)
 {
-    uint32_t             page = region->page[place];
-    struct hf_sq_search *last = &index->search[page % HF_SQ_INDEX_SEARCHES];
-    size_t               at = last->page == page ? last->slot : page * 383 % SLOTS;
+    size_t at = page * 383 % SLOTS;
 
     while (region->slot[at] != content && region->slot[at] != 0)
         at = (at + 1) % SLOTS;
-    *last = (struct hf_sq_search){ page, (uint16_t)at };
     return &region->slot[at];
 }
 
@@ -98,24 +93,10 @@ static uint16_t content_of(uint32_t frame)
     return (uint16_t)(place % PAGES + 1 - (place < PAGES ? INFO : 0));
 }
 
-/* The next page of the log, as SQLite would add it. */
-static bool add_frame(struct hf_sq_index *index, uint32_t page)
+/* From here on the region is of one page of the log and those behind it. */
+static size_t size_from(const struct hf_sq_region *region, const uint32_t *page)
 {
-    size_t               place = place_of(index->frames + 1);
-    struct hf_sq_region *region = get_region(index, place / PAGES);
-    if (region == NULL)
-        return false;
-
-    uint16_t content = content_of(index->frames + 1);
-    if (content == 1) {
-        memset(region->page + place % PAGES, 0, (PAGES - place % PAGES) * sizeof page);
-        memset(region->slot, 0, sizeof region->slot);
-        memset(index->search, 0, sizeof index->search);
-    }
-    region->page[place % PAGES] = page;
-    *slot_of(index, region, place % PAGES, 0) = content;
-    index->frames++;
-    return true;
+    return (size_t)((const char *)(region + 1) - (const char *)page);
 }
 
 static void forget_index(struct hf_sq_index *index)
@@ -144,26 +125,32 @@ static bool is_same_log(const struct hf_sq_index *index, const uint32_t *header)
 
 /* ---- Reading ---------------------------------------------------------------- */
 
-/* Have all pages in the index that the header tells of.  False: some are missing. */
+/* Have all pages in the index that the header tells of, with slots as SQLite would make them.
+ * False: some are missing. */
 static bool read_index(struct hf_sq_index *index, const uint32_t *header)
 {
-    uint32_t page[256];
-
     if (!is_same_log(index, header))
         index->frames = 0;
     memcpy(index->salt, header + SALT, sizeof index->salt);
     while (index->frames < header[FRAMES]) {
-        size_t place = place_of(index->frames + 1),
-               count = header[FRAMES] - index->frames;
-        if (count > PAGES - place % PAGES)
-            count = PAGES - place % PAGES;
-        if (count > sizeof page / sizeof *page)
-            count = sizeof page / sizeof *page;
-        if (!read_words(index, page, count, place / PAGES * REGION + place % PAGES))
+        size_t place = place_of(index->frames + 1), in_region = place % PAGES;
+        size_t count = header[FRAMES] - index->frames;
+        struct hf_sq_region *region = hf_sq_index_region(index, place / PAGES);
+        if (region == NULL)
             return false;
-        for (size_t i = 0; i < count; i++)
-            if (page[i] == 0 || !add_frame(index, page[i]))
+        uint32_t *page = &region->page[in_region];
+        if (content_of(index->frames + 1) == 1)
+            memset(page, 0, size_from(region, page));
+        if (count > PAGES - in_region)
+            count = PAGES - in_region;
+        if (!read_words(index, page, count, place / PAGES * REGION + in_region))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            if (page[i] == 0)
                 return false;
+            uint16_t content = content_of(++index->frames);
+            *slot_of(region, page[i], 0) = content;
+        }
     }
     return true;
 }
@@ -201,15 +188,11 @@ static bool write_region(struct hf_sq_index *index, size_t number, uint32_t from
     uint32_t            *start = &region->page[place_of(from + 1) % PAGES];
     bool                 done;
 
-    if (content_of(from + 1) == 1) {
-        memset(index->search, 0, sizeof index->search);
-        return write_bytes(index, number, start,
-                           (size_t)((char *)(region + 1) - (char *)start));
-    }
+    if (content_of(from + 1) == 1)
+        return write_bytes(index, number, start, size_from(region, start));
     done = write_bytes(index, number, start, (to - from) * sizeof *start);
     while (done && from++ < to) {
-        uint16_t  content = content_of(from);
-        uint16_t *slot = slot_of(index, region, place_of(from) % PAGES, content);
+        uint16_t *slot = slot_of(region, *start++, content_of(from));
         done = write_bytes(index, number, slot, sizeof *slot);
     }
     return done;
@@ -267,11 +250,6 @@ bool hf_sq_index_has_mark(const struct hf_sq_index *index)
         if (first[i] <= first[FRAMES])
             return true;
     return false;
-}
-
-void *hf_sq_index_region(struct hf_sq_index *index, int number)
-{
-    return get_region(index, (size_t)number);
 }
 
 void hf_sq_index_finish(struct hf_sq_index *index)

@@ -28,26 +28,19 @@
 
 struct hf_sq_region;
 
-struct hf_sq_search {
-    uint32_t page; /* 0: none */
-    uint16_t slot;
-};
-#define HF_SQ_INDEX_SEARCHES 64
-
 struct hf_sq_index {
     int                   fd;     /* lent; -1: not open */
     struct hf_sq_region **region; /* what SQLite has */
     size_t                count;
-    uint32_t            file[HF_SQ_INDEX_HEAD]; /* what the file has, as far as we know */
-    uint32_t            salt[2]; /* of the log that our index is of; 0: of none */
-    uint32_t            frames;  /* so many pages of it */
-    struct hf_sq_search search[HF_SQ_INDEX_SEARCHES]; /* the last ones */
+    uint32_t file[HF_SQ_INDEX_HEAD]; /* what the file has, as far as we know */
+    uint32_t salt[2];                /* of the log that our index is of; 0: of none */
+    uint32_t frames;                 /* so many pages of it */
 };
 
 /* A part of the copy, for SQLite, lent until finish(); region 0 comes first.  NULL: no memory. */
 #define HF_SQ_INDEX_REGION 32768 /* bytes */
-void *hf_sq_index_region(struct hf_sq_index *index, int number);
-void  hf_sq_index_finish(struct hf_sq_index *index);
+struct hf_sq_region *hf_sq_index_region(struct hf_sq_index *index, size_t number);
+void                 hf_sq_index_finish(struct hf_sq_index *index);
 
 /* A lock was taken: read what others have changed.  A lock is given up: write what SQLite has
  * changed.  `writes`: we have the write lock.  False with errno. */

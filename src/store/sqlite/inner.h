@@ -6,20 +6,20 @@
  *   link.c     opening the files, the session, losing it
  *   patrol.c   noticing that the files were deleted, moved or replaced
  *   write.c    one transaction, behind the gate
- *   rows.c     reading a line, and who in it is alive; sum.c  how many are in it
- *   place.c    writing a place down, and removing it
+ *   rows.c     reading a line, who in it is alive, and who is in the way
+ *   read.c     how our own place stands
+ *   place.c    writing a place down, and removing it; the sum of a line
  *   grant.c    after a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
- *   answer.c   snapshots and their stamps
- *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
+ *   fifo.c     how a session is told, and how it hears
  *   peer.c     the sessions we wait for, and their death
  *   past.c     what happened is written down
  *   will.c     ending a session from another process
- *   culprit.c  who keeps everybody from writing; vfs.c, shm.c, index.c  SQLite's files
+ *   vfs.c, shm.c, index.c  SQLite's files
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
- * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,
- * break.c, amend.c, ask.c, prove.c, examine.c, survey.c, history.c.
+ * The verbs are in the files of their names: enter.c, watch.c, leave.c, list.c, break.c (and
+ * ASK), amend.c, prove.c, examine.c, survey.c, and past.c for HISTORY.
  *
  * Functions return 0 or HF_E..., with the text in base.errmsg.
  */
@@ -34,7 +34,6 @@
 #include "store/sqlite/own.h"
 #include "store/sqlite/past.h"
 #include "store/sqlite/peer.h"
-#include "store/sqlite/sum.h"
 #include "store/sqlite/survey.h"
 #include "store/store.h"
 
@@ -54,7 +53,14 @@ struct hf_sq_row {
     int64_t         granted; /* 0: not yet */
     int             slot;
     bool            proven; /* its byte was seen locked while we read the line */
-    const char     *asked;  /* of one ticket: the word left at it, or NULL */
+};
+
+/* Of a whole line; the dead count too, until somebody meets them.  See place.c. */
+struct hf_sq_sum {
+    bool             open;
+    bool             changed; /* and not written yet */
+    uint64_t         places, waits, weight;
+    struct hf_sq_row last; /* when it was opened; seq is 0 after a change, or of nobody */
 };
 
 struct hf_sq_rows {
@@ -68,7 +74,7 @@ struct hf_sq_text {
 };
 
 /* What epoll tells us of; larger numbers are sessions. */
-enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
+enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY, HF_SQ_EVENT_WRITTEN };
 
 /* What a will says: which session, in which PATH-live.  A path would not do: it may lead
  * somewhere else by now, or from another working directory. */
@@ -77,12 +83,10 @@ struct hf_sq_will {
     uint64_t device, inode;
 };
 
-struct hf_sq_watch;
-
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
     unsigned        generation;
-    hf_time         now, due; /* of the current process(); when to look around */
+    hf_time         now; /* of the current process() */
 
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */
@@ -107,15 +111,12 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
-    hf_time           tidy;    /* when to write down what was left for later */
-    bool              watched; /* the session has rows in `watcher` */
 
     struct hf_sq_watch *watches;
+    hf_time             glance, glanced; /* when to look for outsiders; when we did */
     struct hf_sq_peer  *peers;
-    bool                recount; /* perhaps nobody is to be told any more */
     struct hf_sq_news  *news;
     size_t              news_count, news_room;
-    uint64_t            deaf; /* a surveyor that is dead: it was to be told something */
     struct hf_sq_survey survey;
 
     int     inotify; /* -1: none */
@@ -124,12 +125,9 @@ struct hf_sq {
 
     struct hf_sq_rows      rows;   /* of the line last read */
     struct hf_sq_rows      dead;   /* those found dead then */
-    struct hf_sq_sum       sum;    /* all of it; count is 0 if that is not known */
-    struct hf_sq_sum       change; /* of it: see sum.h */
-    struct hf_sq_tally     tally;  /* likewise */
-    struct hf_ticket      *ticket; /* the snapshots lent out */
+    struct hf_sq_sum       sum;    /* of the line that is being changed */
+    struct hf_ticket      *ticket; /* lent out by LIST */
     size_t                 ticket_room;
-    size_t                 lent;  /* so many of them are of other requests */
     struct hf_sq_text     *texts; /* its strings */
     struct hf_finding_list findings;
 
@@ -167,6 +165,8 @@ void hf_sq_disconnect(struct hf_sq *sq);
 /* Have a session. */
 int hf_sq_session(struct hf_sq *sq);
 
+uint64_t hf_sq_hash(const char *text);
+
 /* Is what we have open still the store?  Reads the head. */
 bool hf_sq_current(struct hf_sq *sq);
 
@@ -182,8 +182,8 @@ void hf_sq_patrol_run(struct hf_sq *sq);      /* if it is time */
 
 /* A ticket of ours is granted.  confirm() first sees whether the files are still there, or
  * answers HF_SQ_STALE; holder() is for where that is known. */
-int  hf_sq_patrol_confirm(struct hf_sq *sq, struct hf_sq_own *own);
-void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own);
+int  hf_sq_patrol_confirm(struct hf_sq *sq, const struct hf_sq_own *own);
+void hf_sq_patrol_holder(struct hf_sq *sq);
 
 /* ---- write.c ---------------------------------------------------------------- */
 
@@ -192,10 +192,14 @@ void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own);
 int hf_sq_gate(struct hf_sq *sq);
 
 /* begin() takes the gate, and commit() and abort() give it back.  commit() also tells the
- * news; if it fails, it has aborted. */
+ * news; if it fails, it has aborted.  end() commits if `r`, how it went until there, is 0. */
 int  hf_sq_begin(struct hf_sq *sq);
 int  hf_sq_commit(struct hf_sq *sq);
 void hf_sq_abort(struct hf_sq *sq);
+int  hf_sq_end(struct hf_sq *sq, int r);
+
+/* Write sq->head down, with the gate taken. */
+int hf_sq_write_head(struct hf_sq *sq);
 
 /* Write the log back to the database if it has grown by so many pages. */
 #define HF_SQ_LOG_ANY   0
@@ -209,11 +213,6 @@ int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
 
 /* ---- rows.c ----------------------------------------------------------------- */
 
-struct hf_sq_view {
-    bool granted;  /* nothing is in the way */
-    bool mismatch; /* what is in the way is of another kind */
-};
-
 void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret);
 int  hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows,
                     const struct hf_sq_row *row);
@@ -225,48 +224,53 @@ bool hf_sq_is_alive(const struct hf_sq *sq, uint64_t seq);
 int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
                    struct hf_sq_row *ret);
 
-/* What is ahead of `before` as far as it matters to a ticket of that shape, into
- * sq->rows.  Dead ones in the way are left out, and noted in sq->dead. */
-int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
-                     const struct hf_shape *shape, struct hf_sq_view *ret);
+/* How many are ahead of a ticket, the dead included. */
+int hf_sq_count_ahead(struct hf_sq *sq, const char *line, uint64_t seq, uint64_t *ret);
 
-/* Forget the line last read. */
-void hf_sq_rows_clear(struct hf_sq *sq);
-
-/* The living of a line into sq->rows, and the stamp that it has for an outsider. */
+/* The living of a line into sq->rows, the dead into sq->dead; the stamp of the living. */
 int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp);
 
-/* What is ahead of our own place, as far as it matters, and in all. */
-int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
-                            struct hf_sq_view *ret);
+/* Does a ticket of that shape pass those ahead of `before`?  As many of them as decide, the
+ * nearest first, are in sq->rows then.  Dead ones in the way are left out, and noted in
+ * sq->dead. */
+struct hf_sq_view {
+    enum hf_verdict verdict;
+    bool            alone; /* the last of sq->rows decides by itself */
+};
+int hf_sq_judge(struct hf_sq *sq, const char *line, uint64_t before,
+                const struct hf_shape *shape, struct hf_sq_view *ret);
 
-/* Remember in `own` who is in the way: sq->rows. */
-int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own);
+/* The code and the words for a line in which nobody can wait; 0 if it is not that. */
+int hf_sq_misfit(struct hf_sq *sq, const char *line, const struct hf_sq_view *view);
 
-/* ---- place.c: inside a transaction; hf_sq_tell_watchers() is due after it -------- */
+/* One more whose end matters; in `own`, those of sq->rows of which one must go first. */
+int hf_sq_tie(struct hf_sq *sq, struct hf_sq_ties *ties, const struct hf_sq_row *row);
+int hf_sq_keep_ahead(struct hf_sq *sq, struct hf_sq_own *own,
+                     const struct hf_sq_view *view);
+
+/* ---- place.c: inside a transaction ------------------------------------------------ */
 
 int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
                     const struct hf_sq_row *row);
-int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq);
 int hf_sq_place_grant(struct hf_sq *sq, const char *line, const struct hf_sq_row *row);
-int hf_sq_place_lessen(struct hf_sq *sq, const char *line, uint64_t seq, uint32_t weight);
+int hf_sq_place_lessen(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
+                       uint32_t weight);
+
+/* 1 if it was there. */
+int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq);
+
+/* Have the sum of a line in sq->sum; write down what changed of it. */
+int hf_sq_sum_open(struct hf_sq *sq, const char *line);
+int hf_sq_sum_close(struct hf_sq *sq, const char *line);
 
 /* All of a session are removed, and their lines told. */
 int hf_sq_places_end(struct hf_sq *sq, uint64_t sid);
 
 /* ---- grant.c, sweep.c: inside a transaction ------------------------------------ */
 
-/* Grant what fits now, and have it told. */
-int hf_sq_grant_fitting(struct hf_sq *sq, const char *line);
-
-/* The ticket `seq` has been removed from the line. */
-int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq);
-
-/* The ticket `seq` weighs less than before. */
-int hf_sq_lessened(struct hf_sq *sq, const char *line, uint64_t seq);
-
-/* Note every dead ticket of the line in sq->dead. */
-int hf_sq_find_dead(struct hf_sq *sq, const char *line);
+/* The ticket `seq` has been removed from the line, or weighs less than before: grant what
+ * fits now, and have all told whom that concerns. */
+int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* Remove those in sq->dead from the line. */
 int hf_sq_sweep(struct hf_sq *sq, const char *line);
@@ -275,16 +279,12 @@ int hf_sq_sweep(struct hf_sq *sq, const char *line);
  * do not count. */
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit);
 
-/* Remove every dead ticket and watcher of the store. */
+/* Remove every dead ticket of the store. */
 int hf_sq_sweep_all(struct hf_sq *sq);
 
-/* Remove the dead tickets of one line, or of all (NULL), or those of a session, if there are
- * any; in a transaction of its own.  1: the session has tickets that are alive. */
+/* Remove the dead tickets of one line, or of all (NULL), if there are any; in a transaction of
+ * its own. */
 int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
-int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
-
-/* Have the watchers of a line told: of any change, or of a departure; and surveyors. */
-int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
 /* Have those behind `seq` told for whom it may have been in the way.  Also works outside
  * a transaction. */
@@ -296,7 +296,6 @@ int hf_sq_free_slot(struct hf_sq *sq, int *ret);
 /* ---- The verbs, and what they share ------------------------------------------- */
 
 int hf_sq_enter(struct hf_sq *sq, struct hf_req *req);
-int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_leave(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_break(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
@@ -305,19 +304,16 @@ int hf_sq_ask(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_prove(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_examine(struct hf_sq *sq, struct hf_req *req);
 
-/* Inside a transaction: take a place with that number.  1: it is taken, `req` has the answer,
- * and what is not in the database is undone by undo(); 0: it may only be free, and is not. */
+/* Inside a transaction: take a place with that number.  `req` has the answer then, and what
+ * is not in the database is undone by undo(). */
 int  hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                         struct hf_sq_own **ret);
 void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* The same for giving one up: 0 if it is not there any more.  When its byte is free and it
- * is committed, over() forgets it. */
+/* The same for giving one up: 1, or 0 if it is not there any more.  When that is committed,
+ * over() lets go of its byte and forgets it. */
 int  hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
 void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own);
-
-/* Write down, if it is time, what READ left for later. */
-void hf_sq_tidy(struct hf_sq *sq);
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
@@ -325,65 +321,50 @@ void hf_sq_leave_all(struct hf_sq *sq);
 /* Whatever the database says, that ticket is ours no more. */
 void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* Change a living place, whoever has it, by the seq and token of the request: in a
- * transaction, and without a session.  HF_ENOTFOUND: it is gone. */
-int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
-                       int (*change)(struct hf_sq *sq, const struct hf_req *req,
-                                     const struct hf_sq_row *row));
-
-/* ---- answer.c ------------------------------------------------------------------ */
-
-/* Answer with a place of ours as it is now.  It is in read.c. */
-int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
-
 /* Nothing is answered yet. */
 void hf_sq_clear_answer(struct hf_req *req);
 
-/* Answer with sq->rows, sq->sum and, unless NULL, our own place behind them. */
-int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
-
-/* Put a place into the snapshot at index `count`, with its line and note as the row that
- * `query` stands at has them. */
-int hf_sq_answer_add(struct hf_sq *sq, size_t count, const struct hf_sq_row *row,
-                     sqlite3_stmt *query);
-
-/* Strings lent out with a snapshot.  NULL: no memory. */
+/* Strings lent out with an answer.  NULL: no memory. */
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text);
 void        hf_sq_forget_texts(struct hf_sq *sq);
 
-/* See hf_req.stamp.  For an outsider it is made of the living places, one by one, starting
- * with 0; for one in the line, of the sum. */
+/* See hf_req.stamp: of a line, made of its living places, one by one, starting with 0. */
 uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row);
-uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum);
+
+/* ---- read.c ------------------------------------------------------------------- */
+
+extern const struct hf_standing hf_sq_no_place;
+
+/* How a place of ours stands now, into own->last: 1; or 0 if it was taken from us, and then it
+ * is freed.  Answer with that; `own` may be NULL. */
+int hf_sq_read_own(struct hf_sq *sq, struct hf_sq_own *own);
+int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
 
 /* ---- watch.c ------------------------------------------------------------------ */
 
 /* Take a WATCH on.  True: it stays; else it is answered with *status. */
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status);
 
-/* Take one on by which a holder watches its own ticket: that waits for nothing else.  False:
- * it is not such a one. */
-bool hf_sq_watch_held(struct hf_sq *sq, struct hf_req *req);
+/* Take one on without touching a file: of a holder that knows how it stands, and has heard no
+ * news.  False: it is not such a one. */
+bool hf_sq_watch_rests(struct hf_sq *sq, struct hf_req *req);
 
-/* End one that was canceled, if it was taken on; all; those of a ticket that is no more. */
+/* End one that was canceled, if it was taken on; all; that of a ticket which is no more. */
 bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req);
 void hf_sq_watches_drop(struct hf_sq *sq);
-void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
+void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* Remove the rows that say what we want to be told. */
-void hf_sq_unwatch(struct hf_sq *sq);
-
-/* We were told about a ticket or a line; 0: about something, we do not know what.
- * HF_SQ_ENDED, which no ticket has and no line: our session was ended by its will. */
+/* We were told about a ticket; 0: about something, we do not know what.  HF_SQ_ENDED, which no
+ * ticket has: our session was ended by its will. */
 #define HF_SQ_ENDED ((uint64_t)INT64_MAX)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about);
 
-/* The session `sid` may have died: complete what waited for it.  True if
- * anything still waits for it. */
-bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
+/* The log was written to, or it is time to look whether it was.  False: no WATCH is about that. */
+bool hf_sq_watches_written(struct hf_sq *sq);
 
-/* A line as a number.  No seq has the same, and hardly another line. */
-uint64_t hf_sq_line_hash(const char *line);
+/* The session `sid` may have died: what waited for it looks again.  True if anything still
+ * waits for it. */
+bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
 /* ---- will.c ------------------------------------------------------------------- */
 

@@ -10,33 +10,29 @@ void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
     assert(own->seq != 0 && sq->sid != 0);
     hf_sq_live_drop(&sq->live, own->seq);
-    hf_sq_watches_drop_own(sq, own);
+    hf_sq_watch_gone(sq, own);
     hf_sq_owns_drop(&sq->owns, own, true);
 }
 
 int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
 {
-    int r = hf_sq_record_leave(sq, own);
+    int r = hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
     if (r == 0)
         r = hf_sq_place_remove(sq, own->line, own->seq);
-    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
-        return 0;
-    if (r == 0)
-        r = hf_sq_departed(sq, own->line, own->seq);
+    if (r != 1)
+        return r;
+    r = hf_sq_made_room(sq, own->line, own->seq);
     return r < 0 ? r : 1;
 }
 
 void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    hf_sq_watches_drop_own(sq, own);
+    hf_sq_live_drop(&sq->live, own->seq);
+    hf_sq_watch_gone(sq, own);
     hf_sq_owns_drop(&sq->owns, own, false);
 }
 
-/* Remove the row and say who is next.  1 if it was there.
- *
- * As soon as we are sure that it was, it is given up and the next are told:
- * while they wake up, we write.  Whoever is quicker than that, or if it cannot
- * be written, finds our row, but its byte free: that is all he needs. */
+/* Remove the row and say who is next.  1 if it was there. */
 static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
 {
     int r = hf_sq_begin(sq);
@@ -47,12 +43,8 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
         hf_sq_abort(sq);
         return r;
     }
-    assert(sq->live.taken); /* nobody changes the line until we have committed */
-    hf_sq_live_drop(&sq->live, own->seq);
-    hf_sq_tell_early(sq);
-    if (hf_sq_commit(sq) < 0)
-        hf_sq_tell_all(sq); /* it is given up, whatever is written */
-    return 1;
+    r = hf_sq_commit(sq);
+    return r < 0 ? r : 1;
 }
 
 /* The row cannot be removed: full disk, or a stopped process in the gate.  We
@@ -64,9 +56,9 @@ static int leave_anyway(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_row_find(sq, own->line, own->seq, &mine);
     hf_sq_live_drop(&sq->live, own->seq);
     sq->news_count = 0;
-    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0 &&
-        hf_sq_tell_surveyors(sq, own->line) == 0)
+    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0)
         hf_sq_tell_all(sq);
+    hf_sq_survey_stir(sq);
     return r == 1 ? 1 : 0; /* what cannot be shown to be ours counts as lost */
 }
 

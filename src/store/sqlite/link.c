@@ -24,6 +24,16 @@
 
 /* ---- Connecting ----------------------------------------------------------------- */
 
+/* FNV-1a. */
+uint64_t hf_sq_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static uint64_t read_boot(void)
 {
     char    text[64];
@@ -35,25 +45,21 @@ static uint64_t read_boot(void)
     if (n <= 0) /* not to be known: then every time counts as another boot */
         return hf_random();
     text[n] = '\0';
-    return hf_sq_line_hash(text);
+    return hf_sq_hash(text);
 }
 
 /* Has a ticket written down here a living owner, as far as FIFOs can tell?
  * The file that would say so for certain is not the one it was. */
 static int has_living(struct hf_sq *sq)
 {
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_ALL);
-    int           r = 0, fd = -1;
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_SESSIONS);
+    bool          lives = false;
+    int           r = 0;
 
-    while (fd < 0 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
-        struct hf_sq_row row;
-        hf_sq_row_read(query, &row);
-        fd = hf_sq_fifo_open(sq, row.sid);
-    }
+    while (!lives && (r = hf_sq_db_step(&sq->db, query)) == 1)
+        lives = hf_sq_fifo_is_read(sq, (uint64_t)sqlite3_column_int64(query, 0));
     sqlite3_reset(query);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 ? 1 : r;
+    return r;
 }
 
 static int refuse_files(struct hf_sq *sq)
@@ -73,38 +79,37 @@ static int refuse_files(struct hf_sq *sq)
 static int replace_layout(struct hf_sq *sq)
 {
     struct hf_sq_head was = hf_sq_head_start(&sq->live);
-    struct hf_sq_head blank = hf_sq_head_now(&sq->files);
     size_t            sessions = 0, stale = 0;
 
     assert(sq->live.taken);
     if (was.layout == 0) /* not the PATH-live that they know, perhaps */
-        hf_sq_fifo_count(sq, &sessions, &stale);
+        stale = hf_sq_fifo_clean(sq, true, &sessions);
     if (sessions > stale || hf_sq_live_has_any(&sq->live))
         return refuse_files(sq);
-    blank.db = 0;
-    blank.last = was.last;
-    if (!hf_sq_head_write(&sq->live, &blank))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
-    return hf_sq_db_fill(&sq->db);
+    sq->head = hf_sq_head_now(&sq->files);
+    sq->head.db = 0;
+    sq->head.last = was.last;
+    int r = hf_sq_write_head(sq);
+    return r < 0 ? r : hf_sq_db_fill(&sq->db);
 }
 
-/* Make what is missing, and open it. */
-static int open_db(struct hf_sq *sq)
+/* `make` what is missing, with the gate taken; else it is HF_ENOTFOUND or HF_SQ_OLDER. */
+static int open_db(struct hf_sq *sq, bool make)
 {
     char *errmsg = sq->base.errmsg;
 
     int r = hf_sq_files_check(&sq->files, errmsg);
-    if (r == HF_ENOTFOUND)
+    if (r == HF_ENOTFOUND && make)
         r = hf_sq_files_make_db(&sq->files, errmsg);
     if (r == 0)
         r = hf_sq_db_open(&sq->db, &sq->files, errmsg);
-    if (r == HF_ENOTFOUND) /* nothing in it */
+    if (r == HF_ENOTFOUND && make) /* nothing in it */
         r = hf_sq_db_fill(&sq->db);
-    else if (r == HF_SQ_OLDER)
+    else if (r == HF_SQ_OLDER && make)
         r = replace_layout(sq);
     if (r == 0)
         r = hf_sq_db_prepare(&sq->db);
-    return r < 0 ? r : hf_sq_files_check(&sq->files, errmsg);
+    return r == 0 ? hf_sq_files_check(&sq->files, errmsg) : r;
 }
 
 /* With the gate taken.  Files that others know nothing of are not even opened
@@ -123,7 +128,7 @@ static int put_in_order(struct hf_sq *sq)
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
     if (!same && lives)
         return refuse_files(sq);
-    int r = open_db(sq);
+    int r = open_db(sq, true);
     if (r < 0 || (same && hf_sq_current(sq)))
         return r;
     r = is_known ? 0 : has_living(sq);
@@ -134,10 +139,7 @@ static int put_in_order(struct hf_sq *sq)
     sq->head.last = known.last;
     if (is_known)
         sq->head.kept = known.kept;
-    sq->head.told = true;
-    if (!hf_sq_head_write(&sq->live, &sq->head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
-    return 0;
+    return hf_sq_write_head(sq);
 }
 
 static bool is_in_order(struct hf_sq *sq)
@@ -154,13 +156,7 @@ static int open_as_they_are(struct hf_sq *sq)
 {
     if (!is_in_order(sq))
         return 0;
-    int r = hf_sq_files_check(&sq->files, sq->base.errmsg);
-    if (r == 0)
-        r = hf_sq_db_open(&sq->db, &sq->files, sq->base.errmsg);
-    if (r == 0)
-        r = hf_sq_db_prepare(&sq->db);
-    if (r == 0)
-        r = hf_sq_files_check(&sq->files, sq->base.errmsg);
+    int r = open_db(sq, false);
     if (r == 0 && is_in_order(sq))
         return 1;
     hf_sq_db_close(&sq->db);
@@ -236,7 +232,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
     hf_sq_patrol_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);
-    sq->watched = sq->willed = sq->ended = false;
+    sq->willed = sq->ended = false;
     hf_sq_db_close(&sq->db);
     hf_sq_live_close(&sq->live);
     assert(sq->sid == 0 && sq->inotify < 0 && sq->peers == NULL);
@@ -262,12 +258,10 @@ static int start_session(struct hf_sq *sq)
 
 static void clean_up_after_others(struct hf_sq *sq)
 {
-    if (hf_sq_fifo_clean(sq) == 0 || hf_sq_begin(sq) < 0)
-        return;
-    if (hf_sq_sweep_all(sq) == 0)
-        hf_sq_commit(sq);
-    else
-        hf_sq_abort(sq);
+    size_t all;
+
+    if (hf_sq_fifo_clean(sq, false, &all) > 0 && hf_sq_begin(sq) == 0)
+        hf_sq_end(sq, hf_sq_sweep_all(sq));
 }
 
 int hf_sq_session(struct hf_sq *sq)

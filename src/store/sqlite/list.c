@@ -1,7 +1,82 @@
-/* list.c - LIST: every living place of one line, or of all. */
+/* list.c - LIST: every living place of one line, or of all; and the stamp of a line. */
 #include "store/sqlite/inner.h"
 
+#include "base/grow.h"
 #include "holdfast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hf_sq_clear_answer(struct hf_req *req)
+{
+    req->line = (struct hf_line){ 0 };
+    req->findings = 0;
+    req->changes = 0;
+    req->pasts = 0;
+}
+
+/* ---- What is lent out ------------------------------------------------------------- */
+
+const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)
+{
+    if (text == NULL) /* SQLite is out of memory */
+        return NULL;
+    size_t             size = strlen((const char *)text) + 1;
+    struct hf_sq_text *kept = malloc(sizeof *kept + size);
+    if (kept == NULL)
+        return NULL;
+    memcpy(kept->text, text, size);
+    kept->next = sq->texts;
+    sq->texts = kept;
+    return kept->text;
+}
+
+void hf_sq_forget_texts(struct hf_sq *sq)
+{
+    while (sq->texts != NULL) {
+        struct hf_sq_text *text = sq->texts;
+        sq->texts = text->next;
+        free(text);
+    }
+}
+
+static int add_ticket(struct hf_sq *sq, size_t count, const struct hf_sq_row *row,
+                      sqlite3_stmt *query)
+{
+    struct hf_ticket *grown =
+        hf_grow(sq->ticket, &sq->ticket_room, count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    sq->ticket = grown;
+    grown[count] = (struct hf_ticket){
+        .seq = row->seq,
+        .token = row->seq,
+        .shape = row->shape,
+        .slot = row->slot,
+        .since = row->granted != 0 ? row->granted : row->queued,
+        .left = INT64_MAX, /* as long as its process */
+        .line = hf_sq_keep_text(sq, sqlite3_column_text(query, 8)),
+        .note = hf_sq_keep_text(sq, sqlite3_column_text(query, 9)),
+    };
+    if (grown[count].line == NULL || grown[count].note == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    return 0;
+}
+
+/* ---- The line --------------------------------------------------------------------- */
+
+/* FNV-1a of what can change about a place. */
+uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
+{
+    uint64_t number[] = { row->seq, row->granted != 0, row->shape.weight };
+    uint64_t hash = stamp != 0 ? stamp : UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < 3; i++)
+        for (int byte = 0; byte < 8; byte++)
+            hash = (hash ^ (number[i] >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+    return hash != 0 ? hash : 1; /* 0 means: not known */
+}
 
 static int list_rows(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
 {
@@ -15,18 +90,16 @@ static int list_rows(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
         hf_sq_row_read(query, &row);
         if (!hf_sq_is_alive(sq, row.seq))
             continue;
-        r = hf_sq_answer_add(sq, count, &row, query);
+        r = add_ticket(sq, count, &row, query);
         if (r < 0)
             break;
-        hf_sq_survey_learn(sq, sq->ticket[count].line);
         stamp = hf_sq_stamp(stamp, &row);
         count++;
     }
     sqlite3_reset(query);
     if (r < 0)
         return r;
-    req->snapshot = (struct hf_line){ sq->ticket, count };
-    req->me = count;
+    req->line = (struct hf_line){ sq->ticket, count };
     req->stamp = stamp;
     return 0;
 }

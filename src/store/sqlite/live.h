@@ -48,7 +48,6 @@ struct hf_sq_head {
     uint64_t shm;
     uint64_t boot; /* which boot of the machine the rest was written in */
     uint64_t hwm;  /* no higher one may be given out; as in the database */
-    uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
     uint64_t kept; /* how many records of what happened (past.h); 0: none */
 };
 

@@ -104,6 +104,7 @@ struct hf_sq_own *hf_sq_own_new(struct hf_sq_owns *owns, uint64_t id, const char
     if (own == NULL)
         return NULL;
     own->id = id;
+    own->watch.own = own;
     own->shape = *shape;
     own->line = strdup(line);
     if (own->line == NULL) {
@@ -117,7 +118,8 @@ void hf_sq_own_free(struct hf_sq_own *own)
 {
     if (own == NULL)
         return;
-    free(own->ahead);
+    free(own->watch.ties.tie);
+    free(own->asked);
     free(own->line);
     free(own);
 }
@@ -159,7 +161,7 @@ static void note_lost(struct hf_sq_owns *owns, uint64_t id)
 
 void hf_sq_owns_drop(struct hf_sq_owns *owns, struct hf_sq_own *own, bool lost)
 {
-    assert(owns->alive > 0 && *own->prev == own && own->watches == NULL);
+    assert(owns->alive > 0 && *own->prev == own && own->watch.req == NULL);
     *own->prev = own->next;
     if (own->next != NULL)
         own->next->prev = own->prev;

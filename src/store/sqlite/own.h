@@ -1,37 +1,59 @@
-/* own.h - the tickets of this session, as this process remembers them.
+/* own.h - the places of this session, as this process remembers them.
  *
  * Nobody else enters in our name, so a repeated ENTER is known from here, and so
  * is a LEAVE of what was taken from us.
+ *
+ *     ENTER --- somebody is in the way ---> WAITS
+ *       |                                     |
+ *       |                                     | whoever makes room wrote it down; or those
+ *       | nobody is                           | in the way are dead, then we write it
+ *       |                                     v
+ *       +----------------------------------> HOLDS
+ *
+ * A LEAVE ends both.  So does the loss of the place, by BREAK, by a will or with the files: it
+ * is found out when the place is read.
+ *
+ * `last` is how the place stood when we last read it.  A place that is not woken still
+ * stands so: whoever changes that tells us, and we have an eye on the sessions of those in
+ * the way, as the dead tell nobody.
  */
 #ifndef HF_SQLITE_OWN_H
 #define HF_SQLITE_OWN_H
 
-#include "core/line.h"
+#include "core/hold.h"
 
-/* A ticket, and the session whose end would be its end. */
+/* Tickets, and the sessions whose end would be their end. */
 struct hf_sq_tie {
     uint64_t seq;
     uint64_t sid;
 };
 
-struct hf_sq_own {
-    uint64_t          id;
-    uint64_t          seq;
-    struct hf_shape   shape;
-    char             *line;
-    bool              held;    /* granted, as far as we have heard */
-    bool              woken;   /* told of news since we last looked at the line */
-    bool              alarmed; /* one in the line was found dead: look for more */
-    bool              untidy;  /* granted, but that is not written down yet */
-    struct hf_sq_tie *ahead;   /* those in the way when we last looked */
-    size_t            count;
-
-    struct hf_sq_watch *watches; /* of this ticket; watch.c */
-    struct hf_sq_own   *next, **prev;
-    struct hf_sq_own   *next_by_id, *next_by_seq;
+struct hf_sq_ties {
+    struct hf_sq_tie *tie;
+    size_t            count, room;
 };
 
-struct hf_sq_watch;
+/* A WATCH that waits. */
+struct hf_sq_watch {
+    struct hf_req      *req;  /* NULL: none does */
+    struct hf_sq_own   *own;  /* NULL: an outsider's, who has no place in the line */
+    struct hf_sq_ties   ties; /* of these one must go first */
+    struct hf_sq_watch *next, **prev;
+};
+
+struct hf_sq_own {
+    uint64_t           id;
+    uint64_t           seq;
+    struct hf_shape    shape;
+    char              *line;
+    struct hf_standing last;  /* its reason is `asked` */
+    char              *asked; /* or NULL */
+    bool               woken;
+    struct hf_sq_watch watch; /* its ties stay as long as the place waits */
+
+    struct hf_sq_own *next, **prev;
+    struct hf_sq_own *next_by_id, *next_by_seq;
+};
 
 struct hf_sq_owns {
     struct hf_sq_own  *first;

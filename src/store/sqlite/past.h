@@ -13,32 +13,18 @@
 struct hf_config;
 struct hf_req;
 struct hf_sq;
-struct hf_sq_own;
 
-/* ---- past.c: inside a transaction ----------------------------------------------- */
+/* ---- Inside a transaction ------------------------------------------------------- */
 
 /* Something happens to a ticket, HF_PAST_...; call it while the row is there, and after a
  * change of it.  What an end means for one that is not granted is found out here. */
 int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
                  const char *reason);
 
-/* A ticket of ours is given up. */
-int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own);
-
 /* All tickets of a session are lost. */
 int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid);
 
-/* A ticket is about to go.  If those ahead of it are dead, it may be a holder without that
- * being written down: that is done first. */
-int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq);
-
-/* Forget all but the last `keep` records. */
-int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep);
-
-/* Outside of one, too: the number of the last record, 0 if there is none. */
-int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret);
-
-/* ---- history.c ------------------------------------------------------------------ */
+/* ---- HISTORY -------------------------------------------------------------------- */
 
 int hf_sq_history(struct hf_sq *sq, struct hf_req *req);
 

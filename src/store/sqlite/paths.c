@@ -7,42 +7,21 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const int hf_sq_layout = 3 + HF_LAYOUT_BUMP;
+const int hf_sq_layout = 4 + HF_LAYOUT_BUMP;
 
 /* ---- Names ------------------------------------------------------------------ */
 
-/* NULL with errno. */
-static char *absolute(const char *path)
-{
-    char *full = NULL;
-
-    if (path[0] == '/')
-        return strdup(path);
-    char *here = getcwd(NULL, 0);
-    if (here != NULL && asprintf(&full, "%s/%s", here, path) < 0)
-        full = NULL;
-    free(here);
-    return full;
-}
-
-static char *beside(const char *path, const char *ending)
-{
-    char *name;
-
-    return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
-}
-
-char *hf_sq_folder_of(const char *path)
+void hf_sq_folder_of(const char *path, char ret[HF_SQ_PATH])
 {
     const char *slash = strrchr(path, '/');
 
     assert(slash != NULL); /* paths are absolute */
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    snprintf(ret, HF_SQ_PATH, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 /* SQLite takes 512 bytes, with "-journal" added.  Ours have names with "-live-new-" and 16
@@ -58,10 +37,16 @@ bool hf_sq_files_fit(const char *db)
     return strlen(db) <= PATH_LONGEST && strlen(slash + 1) <= NAME_LONGEST;
 }
 
+static void put_beside(char ret[HF_SQ_PATH], const char *path, const char *ending)
+{
+    snprintf(ret, HF_SQ_PATH, "%.*s%s", PATH_LONGEST, path, ending);
+}
+
 int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
                      char *errmsg)
 {
     size_t length = strlen(path);
+    char   here[PATH_MAX] = "";
 
     *files = (struct hf_sq_files){ .force = force };
     if (length == 0 || path[length - 1] == '/') {
@@ -71,38 +56,21 @@ int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
             path);
         return HF_EINVAL;
     }
-    files->db = absolute(path);
-    if (files->db == NULL) /* there is no memory, or no folder that we are in */
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
         return hf_sq_files_fault(errno, "find the folder that we are in, for", path,
                                  errmsg);
-    if (!hf_sq_files_fit(files->db)) {
-        hf_sq_files_finish(files);
+    int need = snprintf(files->db, sizeof files->db, "%s%s%s", here,
+                        path[0] != '/' ? "/" : "", path);
+    if (need >= (int)sizeof files->db || !hf_sq_files_fit(files->db))
         return hf_sq_files_fault(ENAMETOOLONG, "use", path, errmsg);
-    }
     files->system = strcmp(files->db, HF_SYSTEM_FILE) == 0;
-    files->folder = hf_sq_folder_of(files->db);
-    files->wal = beside(files->db, "-wal");
-    files->shm = beside(files->db, "-shm");
-    files->journal = beside(files->db, "-journal");
-    files->live = beside(files->db, "-live");
-    files->wake = beside(files->db, "-wake");
-    if (files->folder != NULL && files->wal != NULL && files->shm != NULL &&
-        files->journal != NULL && files->live != NULL && files->wake != NULL)
-        return 0;
-    hf_sq_files_finish(files);
-    return hf_sq_files_fault(ENOMEM, "use", path, errmsg);
-}
-
-void hf_sq_files_finish(struct hf_sq_files *files)
-{
-    free(files->folder);
-    free(files->db);
-    free(files->wal);
-    free(files->shm);
-    free(files->journal);
-    free(files->live);
-    free(files->wake);
-    *files = (struct hf_sq_files){ 0 };
+    hf_sq_folder_of(files->db, files->folder);
+    put_beside(files->wal, files->db, "-wal");
+    put_beside(files->shm, files->db, "-shm");
+    put_beside(files->journal, files->db, "-journal");
+    put_beside(files->live, files->db, "-live");
+    put_beside(files->wake, files->db, "-wake");
+    return 0;
 }
 
 /* ---- Faults ----------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
@@ -41,13 +40,13 @@ static bool watch_files(int fd, const struct hf_sq_files *files)
 /* As far as we may: a folder that cannot be read cannot be watched. */
 static void watch_folders(int fd, const struct hf_sq_files *files)
 {
-    char *path = strdup(files->folder);
+    char path[HF_SQ_PATH];
 
-    while (path != NULL && path[0] == '/' && path[1] != '\0') {
+    strcpy(path, files->folder);
+    while (path[0] == '/' && path[1] != '\0') {
         inotify_add_watch(fd, path, OF_FOLDER);
         *strrchr(path, '/') = '\0';
     }
-    free(path);
 }
 
 static int move_down(const struct hf_sq *sq, int fd)
@@ -105,21 +104,25 @@ void hf_sq_patrol_start(struct hf_sq *sq)
         sq->patrol = sq->now + A_WHILE;
 }
 
-void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own)
+static bool holds(const struct hf_sq_own *own)
+{
+    return own->last.state == HF_STAND_HOLDS;
+}
+
+void hf_sq_patrol_holder(struct hf_sq *sq)
 {
     if (sq->inotify < 0 && sq->patrol > sq->now + A_WHILE)
         sq->patrol = sq->now + A_WHILE;
-    own->held = true;
     assert(sq->patrol != HF_NEVER); /* who holds has something to lose */
 }
 
-int hf_sq_patrol_confirm(struct hf_sq *sq, struct hf_sq_own *own)
+int hf_sq_patrol_confirm(struct hf_sq *sq, const struct hf_sq_own *own)
 {
-    if (own->held)
+    if (holds(own))
         return 0;
     if (!files_are_there(sq))
         return HF_SQ_STALE;
-    hf_sq_patrol_holder(sq, own);
+    hf_sq_patrol_holder(sq);
     return 0;
 }
 
@@ -127,7 +130,7 @@ static bool holds_any(const struct hf_sq *sq)
 {
     const struct hf_sq_own *own = sq->owns.first;
 
-    while (own != NULL && !own->held)
+    while (own != NULL && !holds(own))
         own = own->next;
     return own != NULL;
 }

@@ -10,17 +10,14 @@
  * now and then in any case, at a microsecond each.
  */
 #include "store/sqlite/inner.h"
+#include "store/sqlite/ulimit.h"
 
 #include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 struct hf_sq_peer {
@@ -28,15 +25,13 @@ struct hf_sq_peer {
     int                fd;  /* -1: it has no FIFO, or no reader any more */
     hf_time            due; /* HF_NEVER: nothing waits for it */
     unsigned           tries;
-    bool               surveyed; /* the survey wants to know of its death */
     struct hf_sq_peer *next;
 };
 
 #define NOW_AND_THEN (2 * HF_SEC)
 #define SOON_MAX     HF_SEC
-#define OPEN_MAX     64   /* more are only looked at now and then */
-#define SURVEY_MAX   4096 /* the same for the survey, and a quarter of all descriptors */
-#define IDLE_MAX     16   /* kept open for the next time */
+#define OPEN_MAX     64 /* more are only looked at now and then */
+#define IDLE_MAX     16 /* kept open for the next time */
 
 static struct hf_sq_peer *find_peer(const struct hf_sq *sq, uint64_t sid)
 {
@@ -84,22 +79,12 @@ static void free_idle(struct hf_sq *sq)
     }
 }
 
-static size_t open_limit(const struct hf_sq *sq)
-{
-    struct rlimit limit;
-
-    if (!sq->survey.on || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-        limit.rlim_cur / 4 < OPEN_MAX)
-        return OPEN_MAX;
-    return limit.rlim_cur / 4 < SURVEY_MAX ? (size_t)limit.rlim_cur / 4 : SURVEY_MAX;
-}
-
 static void open_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     struct epoll_event event = { .events = 0, .data.u64 = peer->sid };
 
     assert(peer->fd < 0 && peer->sid != sq->sid);
-    if (count_open(sq) >= open_limit(sq))
+    if (count_open(sq) >= OPEN_MAX)
         return;
     peer->fd = hf_sq_fifo_open(sq, peer->sid);
     if (peer->fd >= 0 && epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, peer->fd, &event) < 0)
@@ -116,9 +101,8 @@ static void check_later(const struct hf_sq *sq, struct hf_sq_peer *peer)
                                              : SOON_MAX);
 }
 
-static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
+int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
 {
-    assert(sq->sid != 0); /* who waits can be told */
     if (sid == sq->sid)
         return 0;
     struct hf_sq_peer *peer = find_peer(sq, sid);
@@ -131,7 +115,6 @@ static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
         peer->next = sq->peers;
         sq->peers = peer;
     }
-    peer->surveyed |= surveyed;
     if (peer->due == HF_NEVER) {
         if (peer->fd < 0)
             open_peer(sq, peer);
@@ -141,40 +124,9 @@ static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
     return 0;
 }
 
-int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
-{
-    return need_peer(sq, sid, false);
-}
-
-int hf_sq_peer_survey(struct hf_sq *sq, uint64_t sid)
-{
-    return need_peer(sq, sid, true);
-}
-
-void hf_sq_peers_unsurvey(struct hf_sq *sq)
-{
-    for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next) {
-        if (peer->surveyed && peer->due != HF_NEVER)
-            peer->due = 0; /* perhaps nothing waits for it any more */
-        peer->surveyed = false;
-    }
-}
-
-/* If its FIFO is open we are told of the death.  If it is not, for there are too many, we
- * look for a reader; in doubt at its tickets. */
-static bool is_still_surveyed(struct hf_sq *sq, const struct hf_sq_peer *peer)
-{
-    if (!peer->surveyed || peer->fd >= 0 || hf_sq_fifo_is_read(sq, peer->sid))
-        return peer->surveyed;
-    return hf_sq_survey_bury(sq, peer->sid);
-}
-
 static void check_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
-    bool waits = hf_sq_watches_check(sq, peer->sid);
-
-    peer->surveyed = is_still_surveyed(sq, peer);
-    if (waits || peer->surveyed)
+    if (hf_sq_watches_check(sq, peer->sid))
         check_later(sq, peer);
     else
         peer->due = HF_NEVER;
@@ -220,101 +172,46 @@ void hf_sq_peers_close(struct hf_sq *sq)
 
 /* ---- Telling them ------------------------------------------------------------- */
 
-static int add_news(struct hf_sq *sq, uint64_t sid, uint64_t about, bool late)
+int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
 {
     if (about == 0) /* that would mean everything; no ticket has it */
         return 0;
     for (size_t i = 0; i < sq->news_count; i++)
-        if (sq->news[i].sid == sid && sq->news[i].about == about &&
-            sq->news[i].late == late)
+        if (sq->news[i].sid == sid && sq->news[i].about == about)
             return 0;
     struct hf_sq_news *grown =
         hf_grow(sq->news, &sq->news_room, sq->news_count + 1, sizeof *grown);
     if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     sq->news = grown;
-    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about, late };
+    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about };
     return 0;
 }
 
-int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
-{
-    return add_news(sq, sid, about, false);
-}
-
-int hf_sq_tell_surveyors(struct hf_sq *sq, const char *line)
-{
-    sqlite3_stmt *query;
-    int           r;
-
-    if (!sq->head.told)
-        return 0;
-    query = hf_sq_db_query(&sq->db, HF_SQ_SURVEYORS);
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        r = add_news(sq, sid, hf_sq_line_hash(line), true);
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r;
-}
-
-/* False if the kernel raised SIGPIPE. */
-static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
+static void send_news(struct hf_sq *sq, const struct hf_sq_news *news)
 {
     struct hf_sq_peer *peer = find_peer(sq, news->sid);
+    bool               open = peer != NULL && peer->fd >= 0;
 
     assert(news->sid != sq->sid && news->about != 0);
-    if (peer != NULL && peer->fd >= 0)
-        return hf_sq_fifo_write(peer->fd, news->about);
-    int fd = hf_sq_fifo_open(sq, news->sid);
-    if (fd < 0) {
-        /* Its row would stay, and be gone by for every change. */
-        if (news->late && (errno == ENXIO || errno == ENOENT))
-            sq->deaf = news->sid;
-        return true;
-    }
-    bool sent = hf_sq_fifo_write(fd, news->about);
-    close(fd);
-    return sent;
+    int fd = open ? peer->fd : hf_sq_fifo_open(sq, news->sid);
+    if (fd < 0)
+        return;
+    hf_sq_fifo_write(fd, news->about);
+    if (!open)
+        close(fd);
 }
 
-/* A reader may die between our opening and our writing, and then the kernel
- * raises SIGPIPE: that must not reach the program, and handlers are not ours to
- * set.  It comes to this thread alone, so we can take it back. */
+/* A reader may die between our opening and our writing. */
 static void send_all_news(struct hf_sq *sq)
 {
-    static const struct timespec none = { 0 };
-    sigset_t                     pipe, old, pending;
-    bool                         raised = false;
+    struct hf_sq_mute pipe;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &old);
-    sigpending(&pending);
+    hf_sq_mute_pipe(&pipe);
     for (size_t i = 0; i < sq->news_count; i++)
         if (sq->news[i].sid != sq->sid)
-            raised |= !send_news(sq, &sq->news[i]);
-    if (raised && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &none);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-void hf_sq_tell_early(struct hf_sq *sq)
-{
-    size_t early = 0, all = sq->news_count;
-
-    for (size_t i = 0; i < all; i++)
-        if (!sq->news[i].late) {
-            struct hf_sq_news swapped = sq->news[early];
-            sq->news[early++] = sq->news[i];
-            sq->news[i] = swapped;
-        }
-    sq->news_count = early;
-    hf_sq_tell_all(sq);
-    for (size_t i = early; i < all; i++)
-        sq->news[sq->news_count++] = sq->news[i];
+            send_news(sq, &sq->news[i]);
+    hf_sq_unmute(&pipe);
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)

@@ -15,7 +15,6 @@ struct hf_sq_peer;
 struct hf_sq_news {
     uint64_t sid;
     uint64_t about;
-    bool     late; /* not before it is committed */
 };
 
 /* ---- fifo.c ------------------------------------------------------------------- */
@@ -27,10 +26,9 @@ void hf_sq_fifo_drain(struct hf_sq *sq);
 /* Has ours still its name? */
 bool hf_sq_fifo_is_named(const struct hf_sq *sq);
 
-/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
- * false: it is dead, and SIGPIPE has been raised. */
+/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one; SIGPIPE: it is. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
-bool hf_sq_fifo_write(int fd, uint64_t about);
+void hf_sq_fifo_write(int fd, uint64_t about);
 
 /* False: nobody reads it, or it is gone. */
 bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid);
@@ -38,29 +36,17 @@ bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid);
 /* End another's session, behind the gate: its FIFO loses its name, and it is told. */
 int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid);
 
-/* ---- litter.c ----------------------------------------------------------------- */
-
-/* Remove what dead sessions left.  Returns how many there were. */
-size_t hf_sq_fifo_clean(struct hf_sq *sq);
-
-/* How many there are, and how many of them are of the dead. */
-void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
+/* Remove what dead sessions left, or only count it.  Returns how many there were, of `all`. */
+size_t hf_sq_fifo_clean(struct hf_sq *sq, bool only_count, size_t *all);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
-/* Note that somebody is to be told; tell_all(), which commit() calls, does it.  Who waits
- * for a ticket to go may be told earlier; who looks at the whole line may not. */
+/* Note that somebody is to be told; tell_all(), which commit() calls, does it. */
 int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
-void hf_sq_tell_early(struct hf_sq *sq);
 void hf_sq_tell_all(struct hf_sq *sq);
 
-/* Have those told who survey the store.  Also works outside a transaction. */
-int hf_sq_tell_surveyors(struct hf_sq *sq, const char *line);
-
-/* Notice the death of a session: for a watch, or for the survey until unsurvey(). */
+/* Notice the death of a session, for as long as a watch waits for it. */
 int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
-int     hf_sq_peer_survey(struct hf_sq *sq, uint64_t sid);
-void    hf_sq_peers_unsurvey(struct hf_sq *sq);
 void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
 void    hf_sq_peers_check(struct hf_sq *sq);
 hf_time hf_sq_peers_wake(const struct hf_sq *sq);

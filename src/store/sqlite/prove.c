@@ -15,10 +15,10 @@ static int prove_row(struct hf_sq *sq, const char *line, const struct hf_sq_row 
         return hf_store_strange(&sq->base, seq);
     if (row->granted != 0)
         return 0;
-    int r = hf_sq_rows_ahead(sq, line, seq, &row->shape, &view);
+    int r = hf_sq_judge(sq, line, seq, &row->shape, &view);
     if (r < 0)
         return r;
-    return view.granted && !hf_shape_has_slots(&row->shape) ? 0 : HF_ELOST;
+    return view.verdict == HF_PASSES && !hf_shape_has_slots(&row->shape) ? 0 : HF_ELOST;
 }
 
 /* `own`: NULL if it is another session's. */

@@ -10,7 +10,7 @@ SELECT hwm FROM meta;
 UPDATE meta SET hwm = max(hwm, ?2);
 
 -- ENTER
-INSERT INTO ticket VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+INSERT INTO ticket VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13);
 
 -- REMOVE
 DELETE FROM ticket WHERE line = ?1 AND seq = ?2;
@@ -18,15 +18,18 @@ DELETE FROM ticket WHERE line = ?1 AND seq = ?2;
 -- GRANT
 UPDATE ticket SET granted = ?3, slot = ?4 WHERE line = ?1 AND seq = ?2;
 
--- WEIGH: what a ticket counts for in the sum of its line
-SELECT weight & 4294967295, granted = 0 FROM ticket WHERE line = ?1 AND seq = ?2;
-
 -- AMEND
 UPDATE ticket SET weight = ?3 WHERE line = ?1 AND seq = ?2;
 
+-- LAST, SET_SUM, SUM: the last ticket, with the sum of its line; write that; count it anew
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot, places, waits, total
+  FROM ticket WHERE line = ?1 ORDER BY seq DESC LIMIT 1;
+UPDATE ticket SET places = ?3, waits = ?4, total = ?5
+ WHERE line = ?1 AND seq = (SELECT max(seq) FROM ticket WHERE line = ?1);
+SELECT count(*), sum(granted = 0), sum(weight & 4294967295) FROM ticket WHERE line = ?1;
+
 -- ONE, AHEAD of a number, BEHIND it: columns as in hf_sq_row_read()
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot,
-       (SELECT why FROM ask WHERE line = ?1 AND seq = ?2)
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot
   FROM ticket WHERE line = ?1 AND seq = ?2;
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot
   FROM ticket WHERE line = ?1 AND seq < ?2 ORDER BY seq DESC;
@@ -39,51 +42,25 @@ SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket ORDER BY line, seq;
 
--- SUM: the line as a whole, and what of it is ahead of a number; no weight is so high
--- that the sum overflows
-SELECT count(*), sum(seq < ?2), sum(granted = 0), sum(weight & 4294967295), max(seq)
-  FROM ticket WHERE line = ?1;
+-- COUNT: how many are ahead of a number
+SELECT count(*) FROM ticket WHERE line = ?1 AND seq < ?2;
+
+-- ASKED: the word left at a ticket
+SELECT why FROM ask WHERE line = ?1 AND seq = ?2;
 
 -- ASK, UNASK: leave a word; clear away those at tickets that are gone
 INSERT INTO ask VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET why = excluded.why;
 DELETE FROM ask WHERE NOT EXISTS
     (SELECT 1 FROM ticket WHERE ticket.line = ask.line AND ticket.seq = ask.seq);
 
--- WATCH
-INSERT INTO watcher VALUES (?1, ?2, ?3)
-    ON CONFLICT DO UPDATE SET any = max(any, excluded.any);
-
--- WATCHERS, FORGET: of any change (?2 = 1), of a departure (?2 = 0); FORGET keeps the tally
-SELECT sid, any FROM watcher WHERE line = ?1 AND any >= ?2;
-DELETE FROM watcher WHERE line = ?1 AND any >= ?2 AND sid <> 1;
-
--- TALLY, TALLIED, UNTALLY: the sum of a long line, as text, which is more than any number
-INSERT INTO watcher VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET any = excluded.any;
-SELECT any FROM watcher WHERE line = ?1 AND sid = ?2;
-DELETE FROM watcher WHERE line = ?1 AND sid = ?2;
-
--- WATCHING, UNWATCH: the sessions that watch; one of them does no more
-SELECT DISTINCT sid FROM watcher;
-DELETE FROM watcher WHERE sid = ?2;
-
 -- END: the tickets of a session go, all before the first row is returned
-DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq, weight & 4294967295, granted = 0;
+DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq;
 
--- SURVEYORS, UNSURVEY: who is told of every line; one of them is no more
-SELECT sid FROM watcher WHERE line = '';
-DELETE FROM watcher WHERE line = '' AND sid = ?2;
+-- CHANGED: the lines to which something happened after a number, and the first of it
+SELECT line, min(number) FROM past WHERE number > ?2 GROUP BY line;
 
--- NEXT_LINE, SIDS, SESSIONS: the line that follows a name; who has a place in one, or in any
-SELECT min(line) FROM ticket WHERE line > ?1;
-SELECT sid FROM ticket WHERE line = ?1;
+-- SESSIONS: who has a place
 SELECT DISTINCT sid FROM ticket;
-
--- DATA: another number when somebody else has written
-PRAGMA data_version;
-
--- PLACES: all of a session, as LINE
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
-  FROM ticket WHERE sid = ?2 ORDER BY line, seq;
 
 -- RECORD, RECORD_ALL: this happened (?3, or ?4 if it waits) to one ticket, or to all of a session
 INSERT INTO past

@@ -1,4 +1,4 @@
-/* rows.c - reading a line, and who of it is alive. */
+/* rows.c - reading a line, who of it is alive, and who is in the way. */
 #include "store/sqlite/inner.h"
 
 #include "base/grow.h"
@@ -49,21 +49,20 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
     if (r != 1)
         return r;
     hf_sq_row_read(query, ret);
-    const unsigned char *asked = sqlite3_column_text(query, 8);
-    if (asked != NULL) {
-        hf_sq_forget_texts(sq);
-        ret->asked = hf_sq_keep_text(sq, asked);
-    }
     sqlite3_reset(query);
-    if (asked != NULL && ret->asked == NULL)
-        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     return 1;
 }
 
-void hf_sq_rows_clear(struct hf_sq *sq)
+int hf_sq_count_ahead(struct hf_sq *sq, const char *line, uint64_t seq, uint64_t *ret)
 {
-    sq->rows.count = sq->dead.count = 0;
-    sq->sum = (struct hf_sq_sum){ 0 };
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_COUNT, line, seq);
+
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r != 1)
+        return r;
+    *ret = (uint64_t)sqlite3_column_int64(query, 0);
+    sqlite3_reset(query);
+    return 0;
 }
 
 int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
@@ -71,17 +70,17 @@ int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
     int           r;
 
-    sq->rows.count = 0;
+    sq->rows.count = sq->dead.count = 0;
     *stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (!hf_sq_is_alive(sq, row.seq))
-            continue;
-        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        bool alive = hf_sq_is_alive(sq, row.seq);
+        r = hf_sq_rows_add(sq, alive ? &sq->rows : &sq->dead, &row);
         if (r < 0)
             break;
-        *stamp = hf_sq_stamp(*stamp, &row);
+        if (alive)
+            *stamp = hf_sq_stamp(*stamp, &row);
     }
     sqlite3_reset(query);
     return r;
@@ -89,25 +88,39 @@ int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
 
 /* ---- What is ahead ------------------------------------------------------------ */
 
-/* Is the last of sq->rows, with all the others, in the way of that shape? */
-static bool last_is_in_the_way(const struct hf_sq *sq, const struct hf_shape *shape)
-{
-    uint64_t weight = shape->weight;
+/* Those ahead, the nearest first: out of sq->rows, as far as they were read already, then
+ * out of the database, and then they are in sq->rows, too. */
+struct cursor {
+    struct hf_sq *sq;
+    sqlite3_stmt *query;
+    size_t        next;
+};
 
-    if (sq->rows.count == 0)
-        return false;
-    if (!hf_shape_agrees(&sq->rows.row[sq->rows.count - 1].shape, shape))
-        return true;
-    for (size_t i = 0; i < sq->rows.count; i++)
-        weight += sq->rows.row[i].shape.weight;
-    return weight > shape->capacity;
+static int next_ahead(void *from, struct hf_shape *ret)
+{
+    struct cursor *cursor = from;
+    struct hf_sq  *sq = cursor->sq;
+
+    while (cursor->next == sq->rows.count) {
+        struct hf_sq_row row;
+        int              r = hf_sq_db_step(&sq->db, cursor->query);
+        if (r != 1)
+            return r;
+        hf_sq_row_read(cursor->query, &row);
+        r = hf_sq_rows_add(sq, hf_sq_live_can(row.seq) ? &sq->rows : &sq->dead, &row);
+        if (r < 0)
+            return r;
+    }
+    *ret = sq->rows.row[cursor->next++].shape;
+    return 1;
 }
 
+/* How many there were, or an error. */
 static int leave_out_dead(struct hf_sq *sq)
 {
-    size_t kept = 0;
+    size_t kept = 0, all = sq->rows.count;
 
-    for (size_t i = 0; i < sq->rows.count; i++) {
+    for (size_t i = 0; i < all; i++) {
         struct hf_sq_row *row = &sq->rows.row[i];
         row->proven = row->proven || hf_sq_is_alive(sq, row->seq);
         if (row->proven) {
@@ -119,94 +132,68 @@ static int leave_out_dead(struct hf_sq *sq)
             return r;
     }
     sq->rows.count = kept;
-    return 0;
+    return kept < all;
 }
 
-static void reverse(struct hf_sq_rows *rows)
+/* Who is alive is asked only when something is in the way: where there is room anyway it
+ * does not matter. */
+int hf_sq_judge(struct hf_sq *sq, const char *line, uint64_t before,
+                const struct hf_shape *shape, struct hf_sq_view *ret)
 {
-    for (size_t i = 0, j = rows->count; i + 1 < j; i++) {
-        struct hf_sq_row row = rows->row[i];
-        rows->row[i] = rows->row[--j];
-        rows->row[j] = row;
-    }
-}
-
-/* Go back from our place, and ask who is alive only when something is in the
- * way: where there is room anyway it does not matter. */
-static int walk_back(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *shape,
-                     struct hf_sq_view *ret)
-{
-    uint64_t weight = shape->weight;
-    int      r;
-
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        struct hf_sq_row row;
-        hf_sq_row_read(query, &row);
-        r = hf_sq_rows_add(sq, hf_sq_live_can(row.seq) ? &sq->rows : &sq->dead, &row);
-        if (r < 0)
-            break;
-        if (!hf_sq_live_can(row.seq))
-            continue;
-        weight += row.shape.weight;
-        bool agrees = hf_shape_agrees(&row.shape, shape);
-        if (agrees && weight <= shape->capacity)
-            continue;
-        r = leave_out_dead(sq);
-        if (r < 0)
-            break;
-        if (last_is_in_the_way(sq, shape)) {
-            *ret = (struct hf_sq_view){ .mismatch = !agrees };
-            break;
-        }
-        weight = shape->weight;
-        for (size_t i = 0; i < sq->rows.count; i++)
-            weight += sq->rows.row[i].shape.weight;
-    }
-    return r;
-}
-
-int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
-                     const struct hf_shape *shape, struct hf_sq_view *ret)
-{
-    sqlite3_stmt     *query = hf_sq_db_bind(&sq->db, HF_SQ_AHEAD, line, before);
-    struct hf_sq_view view = { .granted = true };
+    struct cursor      cursor = { .sq = sq };
+    struct hf_blockers who;
+    int                r;
 
     assert(shape->weight >= 1 && shape->weight <= shape->capacity);
+    cursor.query = hf_sq_db_bind(&sq->db, HF_SQ_AHEAD, line, before);
     sq->rows.count = sq->dead.count = 0;
-    int r = walk_back(sq, query, shape, &view);
-    sqlite3_reset(query);
-    if (r < 0)
-        return r;
-    reverse(&sq->rows);
-    *ret = view;
-    return 0;
-}
-
-int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
-                            struct hf_sq_view *ret)
-{
-    assert(own->seq != 0);
-    int r = hf_sq_sum_up(sq, own->line, own->seq);
-    if (r == 0)
-        r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, ret);
-    if (r == 0 && sq->sum.ahead >= sq->dead.count)
-        sq->sum.ahead -= sq->dead.count;
+    do {
+        cursor.next = 0;
+        r = hf_line_walk(shape, next_ahead, &cursor, &ret->verdict, &who);
+        if (r == 0 && ret->verdict != HF_PASSES)
+            r = leave_out_dead(sq);
+    } while (r == 1);
+    sqlite3_reset(cursor.query);
+    ret->alone = who.alone;
     return r;
 }
 
-int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own)
+int hf_sq_misfit(struct hf_sq *sq, const char *line, const struct hf_sq_view *view)
 {
-    size_t            count = sq->rows.count;
-    struct hf_sq_tie *ahead = own->ahead;
+    int r = hf_verdict_status(view->verdict);
 
-    assert(own->ahead != NULL || own->count == 0);
-    if (count > own->count)
-        ahead = realloc(own->ahead, count * sizeof *ahead);
-    if (ahead == NULL && count > 0)
+    if (r == 0)
+        return 0;
+    const struct hf_sq_row *row = &sq->rows.row[sq->rows.count - 1]; /* it decided */
+    if (view->verdict == HF_BARRED)
+        return hf_store_strange(&sq->base, row->seq);
+    if (hf_shape_has_slots(&row->shape))
+        return hf_sq_fail(sq, r, "\"%.120s\" is in use as a semaphore of %u", line,
+                          row->shape.capacity);
+    return hf_sq_fail(sq, r, "\"%.120s\" is in use as a %s", line,
+                      hf_shape_kind(&row->shape));
+}
+
+int hf_sq_tie(struct hf_sq *sq, struct hf_sq_ties *ties, const struct hf_sq_row *row)
+{
+    struct hf_sq_tie *grown =
+        hf_grow(ties->tie, &ties->room, ties->count + 1, sizeof *grown);
+
+    if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-    own->ahead = ahead;
-    own->count = count;
-    for (size_t i = 0; i < own->count; i++)
-        ahead[i] = (struct hf_sq_tie){ sq->rows.row[i].seq, sq->rows.row[i].sid };
+    ties->tie = grown;
+    ties->tie[ties->count++] = (struct hf_sq_tie){ row->seq, row->sid };
     return 0;
+}
+
+int hf_sq_keep_ahead(struct hf_sq *sq, struct hf_sq_own *own,
+                     const struct hf_sq_view *view)
+{
+    size_t first = view->alone && sq->rows.count > 0 ? sq->rows.count - 1 : 0;
+    int    r = 0;
+
+    own->watch.ties.count = 0;
+    for (size_t i = first; r == 0 && i < sq->rows.count; i++)
+        r = hf_sq_tie(sq, &own->watch.ties, &sq->rows.row[i]);
+    return r;
 }

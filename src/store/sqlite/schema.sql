@@ -12,7 +12,8 @@ CREATE TABLE meta(
 INSERT INTO meta VALUES (1, 0);
 
 -- A place in a line.  Times are wall clock microseconds; granted is 0 while
--- the ticket waits; slot is -1 for kinds that have none.
+-- the ticket waits; slot is -1 for kinds that have none.  In the last row of a
+-- line: how many places it has, how many wait, what all weigh (place.c).
 CREATE TABLE ticket(
     line     TEXT    NOT NULL,
     seq      INTEGER NOT NULL,
@@ -24,16 +25,10 @@ CREATE TABLE ticket(
     granted  INTEGER NOT NULL,
     slot     INTEGER NOT NULL,
     note     TEXT    NOT NULL,
+    places   INTEGER NOT NULL DEFAULT 0,
+    waits    INTEGER NOT NULL DEFAULT 0,
+    total    INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (line, seq)
-) WITHOUT ROWID;
-
--- Who wants to hear of the next change of a line: every one (any = 1), or only
--- that a ticket has left.  Whoever makes that change removes the row.
-CREATE TABLE watcher(
-    line TEXT    NOT NULL,
-    sid  INTEGER NOT NULL,
-    any  INTEGER NOT NULL,
-    PRIMARY KEY (line, sid)
 ) WITHOUT ROWID;
 
 -- A word left at a ticket: somebody would like it to be given up.  It stays

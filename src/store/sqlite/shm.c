@@ -187,7 +187,7 @@ static int map_shm(sqlite3_file *db, int number, int size, int extend,
         rc = enter_use(shm);
     if (rc != SQLITE_OK)
         return rc;
-    *ret = hf_sq_index_region(&shm->index, number);
+    *ret = hf_sq_index_region(&shm->index, (size_t)number);
     if (*ret == NULL)
         return SQLITE_NOMEM;
     return shm->read_only ? SQLITE_READONLY : SQLITE_OK;
@@ -218,14 +218,6 @@ static sqlite3_file *file_of(sqlite3 *handle)
 void hf_sq_shm_set_files(sqlite3 *handle, const struct hf_sq_files *files)
 {
     shm_of(file_of(handle))->files = files;
-}
-
-void hf_sq_shm_refresh(sqlite3 *handle)
-{
-    struct hf_sq_shm *shm = shm_of(file_of(handle));
-
-    if (shm->in_use && shm->exclusive == 0 && shm->shared == 0)
-        (void)hf_sq_index_read(&shm->index, false);
 }
 
 void hf_sq_shm_lock_early(sqlite3 *handle)

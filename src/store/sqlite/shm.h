@@ -34,10 +34,6 @@ void hf_sq_shm_wrap(sqlite3_file *db);
 /* Whose store the database is in, before it is used first.  `files` is lent until it is closed. */
 void hf_sq_shm_set_files(sqlite3 *handle, const struct hf_sq_files *files);
 
-/* Before a statement that begins a transaction of its own: SQLite looks at the header before it
- * takes a lock, and would have to start over. */
-void hf_sq_shm_refresh(sqlite3 *handle);
-
 /* Before and after BEGIN IMMEDIATE.  A transaction of ours that writes has the write lock from
  * the start, so SQLite begins with what is in the file now, and need not start over; and its read
  * lock and read mark, which would keep nobody out but those whom the write lock keeps out, are

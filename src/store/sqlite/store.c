@@ -64,7 +64,7 @@ static void submit(struct hf_store *store, struct hf_req *req)
     assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
     req->work = NULL;
-    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_held(sq, req))
+    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_rests(sq, req))
         return;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;
@@ -108,35 +108,33 @@ static void hear_events(struct hf_sq *sq)
     int                n = epoll_wait(sq->base.fd, event, 16, 0);
 
     for (int i = 0; i < n; i++) {
-        if (event[i].data.u64 == HF_SQ_EVENT_FIFO)
+        uint64_t from = event[i].data.u64;
+        if (from == HF_SQ_EVENT_FIFO)
             hf_sq_fifo_drain(sq);
-        else if (event[i].data.u64 != HF_SQ_EVENT_INOTIFY)
-            hf_sq_peer_gone(sq, event[i].data.u64);
+        else if (from == HF_SQ_EVENT_WRITTEN)
+            hf_sq_written(sq);
+        else if (from != HF_SQ_EVENT_INOTIFY)
+            hf_sq_peer_gone(sq, from);
         else if (sq->inotify >= 0)
             hf_sq_patrol_notified(sq);
     }
 }
 
-static hf_time next_due(const struct hf_sq *sq)
+static hf_time next_wake(const struct hf_sq *sq)
 {
     hf_time next = hf_sq_peers_wake(sq);
 
-    if (sq->tidy < next)
-        next = sq->tidy;
-    if (sq->survey.look < next)
-        next = sq->survey.look;
-    return sq->patrol < next ? sq->patrol : next;
-}
-
-static hf_time next_wake(const struct hf_sq *sq)
-{
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
     if (sq->executes.sid != 0)
         return sq->now + (sq->base.refusal != 0 ? REFUSED_FOR : HF_MS);
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
-    return sq->due;
+    if (sq->survey.look < next)
+        next = sq->survey.look;
+    if (sq->glance < next)
+        next = sq->glance;
+    return sq->patrol < next ? sq->patrol : next;
 }
 
 /* What the caller makes of what he was told may share a transaction with those that wait.  He
@@ -158,8 +156,9 @@ static void look_around(struct hf_sq *sq, bool readable)
         hf_sq_outdated(sq);
     hf_sq_peers_check(sq);
     hf_sq_patrol_run(sq);
-    hf_sq_tidy(sq);
     hf_sq_survey_run(sq);
+    if (sq->now >= sq->glance)
+        hf_sq_watches_written(sq);
 }
 
 static void answer_all(struct hf_sq *sq)
@@ -181,38 +180,18 @@ static void answer_all(struct hf_sq *sq)
         sq->shut = 0;
 }
 
-/* If there is nothing else to do but to say that a watch was canceled, no file is touched. */
-static bool only_tell(struct hf_sq *sq, hf_time now, bool readable)
-{
-    struct hf_req *req;
-
-    if (readable || sq->cancels || sq->ended || sq->executes.sid != 0 ||
-        sq->waiting.first != NULL || now >= sq->due)
-        return false;
-    for (int round = 0; round < ROUNDS; round++) {
-        req = hf_requests_take(&sq->finished);
-        if (req == NULL)
-            break;
-        req->done(req);
-    }
-    return true;
-}
-
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
-    if (!only_tell(sq, now, readable)) {
-        hf_sq_ulimit_begin(&limit);
-        look_around(sq, readable);
-        answer_all(sq);
-        sq->due = next_due(sq);
-        hf_sq_ulimit_end(&limit);
-    }
+    hf_sq_mute_ulimit(&limit);
+    look_around(sq, readable);
+    answer_all(sq);
     store->wake = next_wake(sq);
+    hf_sq_unmute(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
@@ -221,16 +200,15 @@ static void destroy_store(struct hf_sq *sq)
 {
     assert(sq->watches == NULL);
     hf_sq_disconnect(sq);
-    hf_sq_survey_finish(sq);
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
     hf_finding_list_clear(&sq->findings);
-    hf_sq_files_finish(&sq->files);
     free(sq->rows.row);
     free(sq->dead.row);
     free(sq->ticket);
     free(sq->news);
     free(sq->past);
+    free(sq->survey.answer);
     if (sq->seat >= 0)
         close(sq->seat);
     if (sq->base.fd >= 0)
@@ -240,20 +218,19 @@ static void destroy_store(struct hf_sq *sq)
 
 static void close_store(struct hf_store *store)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     /* In a forked child everything, the database above all, is the parent's. */
     if (sq->generation != hf_fork_generation())
         return;
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
-    hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy_store(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
 }
 
 static int make_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
@@ -273,9 +250,9 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     int error = errno; /* of that descriptor */
     sq->generation = hf_fork_generation();
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
-    sq->fifo = sq->inotify = -1;
+    sq->fifo = sq->inotify = sq->survey.inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->patrol = sq->tidy = sq->survey.look = HF_NEVER;
+    sq->patrol = sq->glance = sq->survey.look = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
@@ -302,7 +279,8 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
         goto fail;
     sq->base.shared = hf_sq_files_shared(&sq->files);
     r = hf_sq_connect(sq, sq->keep >= 0);
-    if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
+    bool patient = r == HF_EFULL && config->will != NULL; /* it is tried again */
+    if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN && !patient)
         goto fail;
     sq->base.errmsg[0] = '\0';
     *ret = &sq->base;
@@ -315,11 +293,11 @@ fail:
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    struct hf_sq_ulimit limit;
+    struct hf_sq_mute limit;
 
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     int r = make_store(config, errmsg, ret);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
     return r;
 }
 

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In one go; what is more will be found another time. */
 #define LINES_MAX 1000
@@ -18,7 +17,6 @@
 struct lines {
     char  *name[LINES_MAX];
     size_t count;
-    bool   alive; /* not all tickets looked at are dead */
 };
 
 static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
@@ -44,31 +42,9 @@ static int find_lines(struct hf_sq *sq, sqlite3_stmt *query, struct lines *lines
     while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (hf_sq_is_alive(sq, row.seq)) {
-            lines->alive = true;
-            continue;
-        }
-        r = note_line(sq, lines, (const char *)sqlite3_column_text(query, 8));
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r < 0 ? r : 0;
-}
-
-int hf_sq_find_dead(struct hf_sq *sq, const char *line)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
-    int           r = 0;
-
-    assert(sq->live.taken); /* those found are there until we remove them */
-    sq->dead.count = 0;
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        struct hf_sq_row row;
-        hf_sq_row_read(query, &row);
         if (hf_sq_is_alive(sq, row.seq))
             continue;
-        r = hf_sq_rows_add(sq, &sq->dead, &row);
+        r = note_line(sq, lines, (const char *)sqlite3_column_text(query, 8));
         if (r < 0)
             break;
     }
@@ -78,50 +54,24 @@ int hf_sq_find_dead(struct hf_sq *sq, const char *line)
 
 static int sweep_line(struct hf_sq *sq, const char *line)
 {
-    int r = hf_sq_find_dead(sq, line);
+    uint64_t stamp;
 
+    assert(sq->live.taken); /* those found are there until we remove them */
+    int r = hf_sq_rows_all(sq, line, &stamp);
     return r < 0 ? r : hf_sq_sweep(sq, line);
 }
 
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
 {
     assert(limit != 0); /* that means: no limit */
-    int r = hf_sq_sum_outside(sq, line);
+    int r = hf_sq_sum_open(sq, line);
 
-    if (r < 0 || sq->sum.waiting < limit)
+    if (r < 0 || sq->sum.waits < limit)
         return r;
     r = sweep_line(sq, line);
     if (r == 0)
-        r = hf_sq_sum_outside(sq, line);
-    return r < 0 ? r : sq->sum.waiting >= limit;
-}
-
-static bool session_is_dead(struct hf_sq *sq, uint64_t sid)
-{
-    if (sid == sq->sid)
-        return false;
-    int fd = hf_sq_fifo_open(sq, sid);
-    if (fd >= 0)
-        close(fd);
-    return fd < 0;
-}
-
-static int sweep_watchers(struct hf_sq *sq)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
-    uint64_t      dead[64];
-    size_t        count = 0;
-    int           r = 0;
-
-    while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
-        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (sid != HF_SQ_TALLY_SID && session_is_dead(sq, sid))
-            dead[count++] = sid;
-    }
-    sqlite3_reset(query);
-    for (size_t i = 0; r >= 0 && i < count; i++)
-        r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, dead[i]));
-    return r < 0 ? r : 0;
+        r = hf_sq_sum_open(sq, line);
+    return r < 0 ? r : sq->sum.waits >= limit;
 }
 
 static struct lines *new_lines(struct hf_sq *sq)
@@ -159,8 +109,6 @@ int hf_sq_sweep_all(struct hf_sq *sq)
     int r = find_lines(sq, hf_sq_db_query(&sq->db, HF_SQ_ALL), lines);
     if (r == 0)
         r = sweep_lines(sq, lines);
-    if (r == 0)
-        r = sweep_watchers(sq);
     free_lines(lines);
     return r;
 }
@@ -170,19 +118,15 @@ int hf_sq_sweep_all(struct hf_sq *sq)
 static int sweep_found(struct hf_sq *sq, const struct lines *lines)
 {
     int r = hf_sq_begin(sq);
-    if (r < 0)
-        return r;
-    r = sweep_lines(sq, lines);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+
+    return r < 0 ? r : hf_sq_end(sq, sweep_lines(sq, lines));
 }
 
 /* First a look without the gate: mostly there is nothing to do. */
-static int sweep_query(struct hf_sq *sq, sqlite3_stmt *query)
+int hf_sq_sweep_now(struct hf_sq *sq, const char *line)
 {
+    sqlite3_stmt *query = line != NULL ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, line, 0)
+                                       : hf_sq_db_query(&sq->db, HF_SQ_ALL);
     struct lines *lines = new_lines(sq);
     if (lines == NULL)
         return HF_ENOMEM;
@@ -190,19 +134,6 @@ static int sweep_query(struct hf_sq *sq, sqlite3_stmt *query)
     int r = find_lines(sq, query, lines);
     if (r == 0 && lines->count > 0)
         r = sweep_found(sq, lines);
-    if (r == 0)
-        r = lines->alive;
     free_lines(lines);
     return r;
-}
-
-int hf_sq_sweep_now(struct hf_sq *sq, const char *line)
-{
-    return sweep_query(sq, line != NULL ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, line, 0)
-                                        : hf_sq_db_query(&sq->db, HF_SQ_ALL));
-}
-
-int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid)
-{
-    return sweep_query(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACES, NULL, sid));
 }

@@ -1,13 +1,15 @@
-/* ulimit.c - a limit for the size of files, setrlimit(2), must not end the program.
- *
- * Who writes past it is sent SIGXFSZ, and dies of it unless he has said otherwise.
- * Handlers are not ours to set.  But it comes to the thread that writes alone: there it
- * is blocked while we work and taken back afterwards, and what is left is an error,
- * EFBIG. */
+/* ulimit.c - see ulimit.h. */
 #include "store/sqlite/ulimit.h"
 
 #include <sys/resource.h>
 #include <time.h>
+
+static bool is_pending(int signal)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
 
 static sigset_t only_signal(int signal)
 {
@@ -18,33 +20,42 @@ static sigset_t only_signal(int signal)
     return set;
 }
 
-bool hf_sq_ulimit_hit(void)
+static void mute_signal(struct hf_sq_mute *mute, int signal)
 {
-    sigset_t pending;
+    sigset_t set = only_signal(signal);
 
-    return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    mute->signal = signal;
+    pthread_sigmask(SIG_BLOCK, &set, &mute->before);
+    mute->pending = is_pending(signal);
 }
 
-void hf_sq_ulimit_begin(struct hf_sq_ulimit *limit)
+void hf_sq_mute_pipe(struct hf_sq_mute *mute)
 {
-    sigset_t      xfsz = only_signal(SIGXFSZ);
+    mute_signal(mute, SIGPIPE);
+}
+
+void hf_sq_mute_ulimit(struct hf_sq_mute *mute)
+{
     struct rlimit size;
 
-    limit->works = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY;
-    if (!limit->works)
-        return;
-    pthread_sigmask(SIG_BLOCK, &xfsz, &limit->before);
-    limit->pending = hf_sq_ulimit_hit();
+    mute->signal = 0;
+    if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
+        mute_signal(mute, SIGXFSZ);
 }
 
-void hf_sq_ulimit_end(const struct hf_sq_ulimit *limit)
+bool hf_sq_ulimit_hit(void)
+{
+    return is_pending(SIGXFSZ);
+}
+
+void hf_sq_unmute(const struct hf_sq_mute *mute)
 {
     static const struct timespec none = { 0 };
-    sigset_t                     xfsz = only_signal(SIGXFSZ);
+    sigset_t                     set = only_signal(mute->signal);
 
-    if (!limit->works)
+    if (mute->signal == 0)
         return;
-    if (!limit->pending && hf_sq_ulimit_hit())
-        sigtimedwait(&xfsz, NULL, &none);
-    pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
+    if (!mute->pending && is_pending(mute->signal))
+        sigtimedwait(&set, NULL, &none);
+    pthread_sigmask(SIG_SETMASK, &mute->before, NULL);
 }

@@ -18,12 +18,12 @@
 
 int hf_sq_will(struct hf_store *store, void *ret)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     int r = hf_sq_session(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
     if (r < 0)
         return r;
     assert(sq->sid != 0 && sq->executes.sid == 0);
@@ -78,14 +78,8 @@ static int end_its_session(struct hf_sq *sq, uint64_t sid)
     if (r == 0)
         r = hf_sq_places_end(sq, sid);
     if (r == 0)
-        r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
-    if (r == 0)
         r = hf_sq_fifo_end(sq, sid); /* if we get no further, it ends by itself */
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+    return hf_sq_end(sq, r);
 }
 
 void hf_sq_execute(struct hf_sq *sq)

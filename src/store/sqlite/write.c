@@ -8,6 +8,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sys/stat.h>
 
 static void roll_back(struct hf_sq *sq)
@@ -80,9 +81,8 @@ int hf_sq_begin(struct hf_sq *sq)
     if (r < 0)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
-    sq->recount = sq->drawn = false;
-    sq->deaf = 0;
-    sq->change = (struct hf_sq_sum){ 0 };
+    sq->drawn = false;
+    sq->sum.open = sq->sum.changed = false;
     return r;
 }
 
@@ -93,33 +93,19 @@ void hf_sq_abort(struct hf_sq *sq)
     hf_sq_gate_give(&sq->live);
 }
 
-/* If nobody is left who wants to be told, the head says so, where those who
- * would have to look for him see it for free. */
-static void count_watchers(struct hf_sq *sq)
+int hf_sq_write_head(struct hf_sq *sq)
 {
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    sqlite3_reset(query);
-    if (r != 0)
-        return;
-    sq->head.told = false;
-    hf_sq_head_write(&sq->live, &sq->head);
-}
-
-/* A number is taken before anybody can see the ticket that has it. */
-static int write_head(struct hf_sq *sq)
-{
-    if (sq->drawn && !hf_sq_head_write(&sq->live, &sq->head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    return 0;
+    return hf_sq_head_write(&sq->live, &sq->head)
+               ? 0
+               : hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
 }
 
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
-    assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
-    int r = write_head(sq);
+    assert(!sq->sum.changed); /* it was closed */
+    /* A number is taken before anybody can see the ticket that has it. */
+    int r = sq->drawn ? hf_sq_write_head(sq) : 0;
     if (r == 0)
         r = hf_sq_db_commit(&sq->db);
     if (r < 0) {
@@ -127,14 +113,18 @@ int hf_sq_commit(struct hf_sq *sq)
         return r;
     }
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
-    if (sq->deaf != 0)
-        hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sq->deaf));
-    if (sq->recount)
-        count_watchers(sq);
     hf_sq_gate_give(&sq->live);
     assert(sq->news_count == 0); /* all of it is told */
     hf_sq_write_back(sq, HF_SQ_LOG_LONG);
     return 0;
+}
+
+int hf_sq_end(struct hf_sq *sq, int r)
+{
+    if (r == 0)
+        return hf_sq_commit(sq);
+    hf_sq_abort(sq);
+    return r;
 }
 
 /* Up to 3.51.2 SQLite can damage the file if one process writes the log back while
@@ -164,60 +154,44 @@ static uint64_t at_least(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int read_mark(struct hf_sq *sq, uint64_t *ret)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_MARK);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r == 0)
-        return hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
-    if (r < 0)
-        return r;
-    *ret = (uint64_t)sqlite3_column_int64(query, 0);
-    sqlite3_reset(query);
-    return 0;
-}
-
 /* The last commits before a power loss may be lost: that is the price of not
  * waiting for the disk.  No number may come back by it, so the mark that none
  * of them passes is raised ahead of time and pressed to the disk: once an hour,
  * and after every boot, when numbers start above the old one. */
 static int raise_mark(struct hf_sq *sq)
 {
-    struct hf_sq_head head = sq->head;
-    uint64_t          old = 0;
+    struct hf_sq_head *head = &sq->head;
+    uint64_t           old = 0;
 
     assert(sq->live.taken); /* nobody draws a number meanwhile */
-    int r = read_mark(sq, &old);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_MARK, &old);
     if (r < 0)
         return r;
-    if (head.boot != sq->boot)
-        head.last = at_least(head.last, old);
-    head.boot = sq->boot;
-    head.hwm = at_least(old, at_least(head.last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
-    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
+    if (head->boot != sq->boot)
+        head->last = at_least(head->last, old);
+    head->boot = sq->boot;
+    head->hwm = at_least(old, at_least(head->last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
+    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head->hwm));
+    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
+        r = hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
     if (r < 0)
         return r;
     r = hf_sq_db_commit(&sq->db);
     if (r < 0)
         return r;
-    if (!hf_sq_head_write(&sq->live, &head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    return 0;
+    if (!hf_sq_files_sync(sq->files.wal))
+        return hf_sq_files_fault(errno, "flush", sq->files.wal, sq->base.errmsg);
+    return hf_sq_write_head(sq);
 }
 
 static int advance(struct hf_sq *sq)
 {
-    int r = end_last(sq);
-    if (r < 0)
-        return r;
-    hf_sq_db_be_sure(&sq->db, true);
-    r = hf_sq_begin(sq);
+    int r = hf_sq_begin(sq);
+
     if (r == 0) {
         r = raise_mark(sq);
         hf_sq_abort(sq);
     }
-    hf_sq_db_be_sure(&sq->db, false);
     return r;
 }
 

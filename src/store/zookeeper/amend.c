@@ -11,45 +11,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void amended_path(const struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+{
+    char name[HF_ZK_CHILD_MAX];
+
+    hf_zk_child_name(zk->config.style, &task->base.req->shape, task->ticket->uuid,
+                     task->ticket->number, name);
+    hf_zk_path(task->line, name, ret);
+}
+
 static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
-    char                 name[HF_ZK_CHILD_MAX];
+    struct hf_zk_stat    stat = { .owner = zk->link.session };
+    char                 path[HF_ZK_PATH_MAX];
 
-    assert(ticket->moving && ticket->where != HF_ZK_UNSURE);
-    ticket->moving = false;
+    assert(ticket->where == HF_ZK_UNSURE);
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
-        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
         hf_task_finish(&task->base, HF_EDOWN);
         return;
     }
-    if (reply->error == HF_ZK_NO_NODE) {
-        hf_zk_ticket_away(zk, ticket);
-        hf_zk_read(zk, task);
-        return;
-    }
+    amended_path(zk, task, path);
+    struct hf_zk_text text = { path, strlen(path) };
     if (reply->error != 0) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "amend", ticket->path));
-        return;
+        hf_zk_ticket_set(zk, ticket, HF_ZK_THERE); /* it is as it was */
+    } else {
+        hf_zk_ticket_step_aside(zk, ticket); /* the old node is gone */
+        if (hf_zk_ticket_found(zk, ticket, text, &stat) < 0) {
+            hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+            return;
+        }
     }
-    struct hf_zk_stat stat = { .owner = zk->link.session };
-    hf_zk_child_name(zk->config.style, &task->base.req->shape, ticket->uuid,
-                     ticket->number, name);
-    hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
-    if (hf_zk_ticket_found(zk, ticket, name, strlen(name), &stat) < 0) {
-        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    if (hf_zk_task_failed(zk, task, reply->error, "amend", ticket->path))
         return;
-    }
-    hf_zk_read(zk, task);
+    if (reply->error == HF_ZK_NO_NODE)
+        hf_zk_ticket_away(zk, ticket);
+    hf_zk_look(zk, task);
 }
 
 static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
     const struct hf_req *req = task->base.req;
-    char                 name[HF_ZK_CHILD_MAX], path[HF_ZK_PATH_MAX];
+    char                 path[HF_ZK_PATH_MAX];
     char                *text;
 
     if (asprintf(&text, "%s\ntoken=%llu", req->note != NULL ? req->note : "",
@@ -57,16 +62,13 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
-    hf_zk_path(task->line, name, path);
-    assert(ticket->where == HF_ZK_THERE && !ticket->moving);
+    amended_path(zk, task, path);
     hf_zk_ticket_quiet(zk, ticket, true);
-    ticket->moving = true;
-    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_amended, task);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+    hf_zk_multi_begin(zk, &task->call[0], on_amended, task);
     hf_zk_multi_create(zk, path, text, HF_ZK_EPHEMERAL);
     hf_zk_multi_delete(zk, ticket->path);
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
     free(text);
 }
 
@@ -81,14 +83,14 @@ static void amend_place(struct hf_zk *zk, struct hf_zk_task *task)
         task->base.req->shape.weight < ticket->shape.weight)
         rename_node(zk, task);
     else
-        hf_zk_read(zk, task);
+        hf_zk_look(zk, task);
 }
 
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket == NULL)
-        hf_zk_read(zk, task);
+        hf_zk_look(zk, task);
     else if (task->ticket->where == HF_ZK_UNSURE)
         hf_zk_search(zk, task, amend_place);
     else

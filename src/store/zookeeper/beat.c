@@ -113,8 +113,7 @@ static void choose_checked(struct hf_zk *zk)
         size_t at = (beat->after + 1 + i) % HF_ZK_BUCKETS;
         for (struct hf_zk_ticket *ticket = zk->ticket[at]; ticket != NULL;
              ticket = ticket->next)
-            if (ticket->where == HF_ZK_THERE && !ticket->leaving && !ticket->moving &&
-                beat->checks < HF_ZK_BEAT_CHECKS)
+            if (ticket->where == HF_ZK_THERE && beat->checks < HF_ZK_BEAT_CHECKS)
                 beat->checked[beat->checks++] = ticket->id;
     }
     assert(beat->checks <= HF_ZK_BEAT_CHECKS && beat->checks <= zk->tickets);
@@ -130,11 +129,10 @@ static void send_beat(struct hf_zk *zk)
     choose_checked(zk);
     if (beat->checks == 0)
         return;
-    size_t begin = hf_zk_call_begin(zk, &beat->call, HF_ZK_MULTI, on_beat, beat);
+    hf_zk_multi_begin(zk, &beat->call, on_beat, beat);
     for (size_t i = 0; i < beat->checks; i++)
         hf_zk_multi_check(zk, hf_zk_ticket_find(zk, beat->checked[i])->path);
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
 }
 
 static void send_ping(struct hf_zk *zk)

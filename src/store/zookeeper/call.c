@@ -36,12 +36,11 @@ size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
     else
         calls->first = call;
     calls->last = call;
-    calls->made++;
 
-    size_t begin = hf_zk_frame_begin(&calls->out);
+    calls->begin = hf_zk_frame_begin(&calls->out);
     hf_zk_put_int(&calls->out, call->xid);
     hf_zk_put_int(&calls->out, opcode);
-    return begin;
+    return calls->begin;
 }
 
 void hf_zk_call_end(struct hf_zk *zk, size_t begin)
@@ -51,46 +50,25 @@ void hf_zk_call_end(struct hf_zk *zk, size_t begin)
 
 /* ---- What calls say ---------------------------------------------------------------- */
 
-static void put_acl_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
-                          const char *id)
-{
-    hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
-    hf_zk_put_bytes(out, scheme, length);
-    hf_zk_put_string(out, id);
-}
-
 /* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
-static void put_acl_list(struct hf_zk_writer *out, const char *acl)
-{
-    char    text[HF_ZK_ACL_MAX];
-    char   *rest;
-    int32_t count = 1;
-
-    assert(strlen(acl) < sizeof text);
-    for (const char *c = acl; *c != '\0'; c++)
-        count += *c == ',';
-    hf_zk_put_int(out, count);
-    snprintf(text, sizeof text, "%s", acl);
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
-        size_t length = strcspn(part, ":");
-        put_acl_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
-    }
-}
-
 static void put_acl(struct hf_zk *zk)
 {
     struct hf_zk_writer *out = &zk->calls.out;
-    const char          *acl = zk->config.acl;
+    bool                 open = strcmp(zk->config.acl, "open") == 0;
+    bool                 creator = strcmp(zk->config.acl, "creator") == 0;
+    const char *part = open ? "world:anyone" : creator ? "auth:" : zk->config.acl;
+    int32_t     count = 1;
 
-    if (strcmp(acl, "open") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "world", 5, "anyone");
-    } else if (strcmp(acl, "creator") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "auth", 4, "");
-    } else {
-        put_acl_list(out, acl);
+    for (const char *c = part; *c != '\0'; c++)
+        count += *c == ',';
+    hf_zk_put_int(out, count);
+    for (; count > 0; count--) {
+        size_t scheme = strcspn(part, ":"), size = strcspn(part, ",");
+        assert(scheme < size);  /* hf_zk_config_init() has seen to it */
+        hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
+        hf_zk_put_bytes(out, part, scheme);
+        hf_zk_put_bytes(out, part + scheme + 1, size - scheme - 1);
+        part += size + 1;
     }
 }
 
@@ -116,12 +94,12 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 }
 
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
-                       int32_t version, hf_zk_on_reply *on_reply, void *data)
+                       hf_zk_on_reply *on_reply, void *data)
 {
     size_t begin = hf_zk_call_begin(zk, call, HF_ZK_DELETE, on_reply, data);
 
     hf_zk_put_string(&zk->calls.out, path);
-    hf_zk_put_int(&zk->calls.out, version);
+    hf_zk_put_int(&zk->calls.out, -1);
     hf_zk_call_end(zk, begin);
 }
 
@@ -144,11 +122,9 @@ static void on_barrier(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                       hf_zk_on_reply *on_reply, void *data)
 {
-    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_reply, data);
-
+    hf_zk_multi_begin(zk, call, on_reply, data);
     hf_zk_multi_check(zk, path);
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
 }
 
 void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
@@ -177,6 +153,12 @@ static void put_part(struct hf_zk *zk, int32_t type, bool done)
     hf_zk_put_int(&zk->calls.out, -1);
 }
 
+void hf_zk_multi_begin(struct hf_zk *zk, struct hf_zk_call *call,
+                       hf_zk_on_reply *on_reply, void *data)
+{
+    hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_reply, data);
+}
+
 void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
                         enum hf_zk_mode mode)
 {
@@ -184,40 +166,64 @@ void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
     put_create(zk, path, text, mode);
 }
 
-void hf_zk_multi_delete(struct hf_zk *zk, const char *path)
+static void put_path_part(struct hf_zk *zk, enum hf_zk_opcode opcode, const char *path)
 {
-    put_part(zk, HF_ZK_DELETE, false);
+    put_part(zk, opcode, false);
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_int(&zk->calls.out, -1);
 }
 
+void hf_zk_multi_delete(struct hf_zk *zk, const char *path)
+{
+    put_path_part(zk, HF_ZK_DELETE, path);
+}
+
 void hf_zk_multi_check(struct hf_zk *zk, const char *path)
 {
-    put_part(zk, HF_ZK_CHECK, false);
-    hf_zk_put_string(&zk->calls.out, path);
-    hf_zk_put_int(&zk->calls.out, -1);
+    put_path_part(zk, HF_ZK_CHECK, path);
 }
 
 void hf_zk_multi_end(struct hf_zk *zk)
 {
     put_part(zk, -1, true);
+    hf_zk_call_end(zk, zk->calls.begin);
+}
+
+/* The error of the next part.  False: there is none; it succeeded, or makes no sense. */
+static bool next_error(struct hf_zk_reader *body, int *ret)
+{
+    int32_t type = hf_zk_get_int(body);
+    bool    done = hf_zk_get_byte(body) != 0;
+
+    hf_zk_get_int(body);
+    if (done || type != HF_ZK_ERROR)
+        return false;
+    *ret = hf_zk_get_int(body);
+    return !body->bad;
 }
 
 int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index)
 {
     struct hf_zk_reader body = reply->body;
+    int                 error;
 
-    for (size_t i = 0; !body.bad; i++) {
-        int32_t type = hf_zk_get_int(&body);
-        bool    done = hf_zk_get_byte(&body) != 0;
-        hf_zk_get_int(&body);
-        if (done || type != HF_ZK_ERROR)
-            break; /* it succeeded, or makes no sense */
-        int32_t error = hf_zk_get_int(&body);
+    for (size_t i = 0; next_error(&body, &error); i++)
         if (i == index)
             return error;
-    }
     return 0;
+}
+
+/* A multi that failed says so only inside: what failed, and that the rest was not
+ * tried. */
+static int first_error(const struct hf_zk_reply *reply)
+{
+    struct hf_zk_reader body = reply->body;
+    int                 error;
+
+    while (next_error(&body, &error))
+        if (error != 0 && error != HF_ZK_RUNTIME_INCONSISTENCY)
+            return error;
+    return body.bad ? HF_ZK_MARSHALLING : 0;
 }
 
 /* Servers answer a create2 inside a MULTI with the path alone.  What we need of the stat
@@ -237,25 +243,6 @@ struct hf_zk_text hf_zk_multi_made(const struct hf_zk *zk, struct hf_zk_reply *r
     if (body->bad)
         path.size = 0;
     return path;
-}
-
-/* A multi that failed says so only inside: what failed, and that the rest was not
- * tried. */
-static int first_error(const struct hf_zk_reply *reply)
-{
-    struct hf_zk_reader body = reply->body;
-
-    while (!body.bad) {
-        int32_t type = hf_zk_get_int(&body);
-        bool    done = hf_zk_get_byte(&body) != 0;
-        hf_zk_get_int(&body);
-        if (done || type != HF_ZK_ERROR)
-            return 0;
-        int32_t error = hf_zk_get_int(&body);
-        if (error != 0 && error != HF_ZK_RUNTIME_INCONSISTENCY)
-            return error;
-    }
-    return HF_ZK_MARSHALLING;
 }
 
 /* ---- Answers ----------------------------------------------------------------------- */
@@ -286,36 +273,20 @@ static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
     return call;
 }
 
-bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
+bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
+                        hf_time answered)
 {
     struct hf_zk_calls *calls = &zk->calls;
-    int32_t             xid = hf_zk_get_int(&frame);
-    int64_t             zxid = hf_zk_get_long(&frame);
-    int32_t             error = hf_zk_get_int(&frame);
-
-    if (frame.bad || calls->first == NULL || calls->first->xid != xid)
-        return false;
-    hf_zk_link_saw(zk, zxid);
-
-    struct hf_zk_call *call = take_first_call(calls);
-    struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };
-    if (error == 0 && call->opcode == HF_ZK_MULTI)
-        reply.error = first_error(&reply);
-    hf_zk_beat_heard(zk, call->sent, answered,
-                     reply.error == 0 && is_write(call->opcode));
-    call->on_reply(zk, call->data, &reply);
-    return true;
-}
-
-bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered)
-{
-    struct hf_zk_calls *calls = &zk->calls;
-    struct hf_zk_reply  reply = { .error = HF_ZK_OVERLONG, .body = { .bad = true } };
 
     if (calls->first == NULL || calls->first->xid != xid)
         return false;
+    hf_zk_link_saw(zk, reply.zxid);
+
     struct hf_zk_call *call = take_first_call(calls);
-    hf_zk_beat_heard(zk, call->sent, answered, false);
+    if (reply.error == 0 && call->opcode == HF_ZK_MULTI)
+        reply.error = first_error(&reply);
+    hf_zk_beat_heard(zk, call->sent, answered,
+                     reply.error == 0 && is_write(call->opcode));
     call->on_reply(zk, call->data, &reply);
     return true;
 }

@@ -20,21 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECKS 64
-
-struct comparison {
-    struct hf_zk_call call;
-    int64_t           zxid; /* of the check */
-    size_t            count;
-    char             *path[CHECKS];
-};
-
-static void end_comparison(struct hf_zk *zk, struct comparison *comparison)
+static void forget_paths(struct hf_zk_compare *compare)
 {
-    for (size_t i = 0; i < comparison->count; i++)
-        free(comparison->path[i]);
-    free(comparison);
-    zk->compare.flying = false;
+    while (compare->count > 0)
+        free(compare->path[--compare->count]);
 }
 
 static bool is_listened_to(struct hf_zk *zk, const char *path)
@@ -48,14 +37,14 @@ static bool is_listened_to(struct hf_zk *zk, const char *path)
 /* The first path is the one. */
 static void on_ghost_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct comparison *comparison = data;
-    const char        *path = comparison->path[0];
-    struct hf_zk_text  text = { .bytes = path, .size = strlen(path) };
-    struct hf_zk_stat  stat;
-    char               why[HF_ERRMSG_MAX];
+    struct hf_zk_compare *compare = data;
+    const char           *path = compare->path[0];
+    struct hf_zk_text     text = { .bytes = path, .size = strlen(path) };
+    struct hf_zk_stat     stat;
+    char                  why[HF_ERRMSG_MAX];
 
     hf_zk_get_stat(&reply->body, &stat);
-    bool shown = reply->error == 0 && stat.czxid < comparison->zxid;
+    bool shown = reply->error == 0 && stat.czxid < compare->zxid;
     if (shown || reply->error == HF_ZK_NO_NODE) /* without news: it was hidden, perhaps */
         hf_zk_watched_event(zk, HF_ZK_EVENT_DELETED, text);
     if (shown) {
@@ -66,75 +55,63 @@ static void on_ghost_read(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
             path);
         hf_dial_deny(&zk->dial, HF_ECORRUPT, why);
     }
-    end_comparison(zk, comparison);
+    forget_paths(compare);
 }
 
 static void on_compared(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct comparison *comparison = data;
-    size_t             i = 0;
+    struct hf_zk_compare *compare = data;
+    size_t                i = 0;
 
-    while (i < comparison->count && hf_zk_multi_error(reply, i) != HF_ZK_NO_NODE)
+    while (i < compare->count && hf_zk_multi_error(reply, i) != HF_ZK_NO_NODE)
         i++;
-    if (reply->error != HF_ZK_NO_NODE || i == comparison->count ||
-        !is_listened_to(zk, comparison->path[i])) {
-        end_comparison(zk, comparison);
+    if (reply->error != HF_ZK_NO_NODE || i == compare->count ||
+        !is_listened_to(zk, compare->path[i])) {
+        forget_paths(compare);
         return;
     }
-    char *path = comparison->path[i];
-    comparison->path[i] = comparison->path[0];
-    comparison->path[0] = path;
-    comparison->zxid = reply->zxid;
-    hf_zk_call_get(zk, &comparison->call, HF_ZK_EXISTS, path, false, on_ghost_read,
-                   comparison);
+    char *path = compare->path[i];
+    compare->path[i] = compare->path[0];
+    compare->path[0] = path;
+    compare->zxid = reply->zxid;
+    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, false, on_ghost_read, compare);
 }
 
 /* Go round among them. */
-static void choose_compared(struct hf_zk *zk, struct comparison *comparison)
+static void choose_compared(struct hf_zk *zk)
 {
-    size_t from = zk->compare.after + 1;
+    struct hf_zk_compare *compare = &zk->compare;
+    size_t                from = compare->after + 1;
 
-    for (size_t i = 0; i < HF_ZK_BUCKETS && comparison->count < CHECKS; i++) {
-        zk->compare.after = (from + i) % HF_ZK_BUCKETS;
-        for (const struct hf_zk_watched *w = zk->watched.bucket[zk->compare.after];
-             w != NULL && comparison->count < CHECKS; w = w->next) {
+    for (size_t i = 0; i < HF_ZK_BUCKETS && compare->count < HF_ZK_COMPARED; i++) {
+        compare->after = (from + i) % HF_ZK_BUCKETS;
+        for (const struct hf_zk_watched *w = zk->watched.bucket[compare->after];
+             w != NULL && compare->count < HF_ZK_COMPARED; w = w->next) {
             if (w->kind != HF_ZK_WATCHED_DATA || w->state != ARMED)
                 continue;
-            if ((comparison->path[comparison->count] = strdup(w->path)) != NULL)
-                comparison->count++;
+            if ((compare->path[compare->count] = strdup(w->path)) != NULL)
+                compare->count++;
         }
     }
 }
 
-static void send_comparison(struct hf_zk *zk)
-{
-    struct comparison *comparison = calloc(1, sizeof *comparison);
-    if (comparison == NULL)
-        return;
-    choose_compared(zk, comparison);
-    if (comparison->count == 0) {
-        end_comparison(zk, comparison);
-        return;
-    }
-    zk->compare.flying = true;
-    size_t begin =
-        hf_zk_call_begin(zk, &comparison->call, HF_ZK_MULTI, on_compared, comparison);
-    for (size_t i = 0; i < comparison->count; i++)
-        hf_zk_multi_check(zk, comparison->path[i]);
-    hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
-}
-
 void hf_zk_compare_run(struct hf_zk *zk)
 {
-    bool idle = zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 ||
-                zk->watched.restoring > 0 || zk->compare.flying;
+    struct hf_zk_compare *compare = &zk->compare;
+    bool                  idle =
+        zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 || compare->count > 0;
 
-    if (!idle && zk->remote.now < zk->compare.due)
+    if (!idle && zk->remote.now < compare->due)
         return;
-    zk->compare.due = zk->remote.now + zk->link.timeout;
+    compare->due = zk->remote.now + zk->link.timeout;
     if (!idle)
-        send_comparison(zk);
+        choose_compared(zk);
+    if (idle || compare->count == 0)
+        return;
+    hf_zk_multi_begin(zk, &compare->call, on_compared, compare);
+    for (size_t i = 0; i < compare->count; i++)
+        hf_zk_multi_check(zk, compare->path[i]);
+    hf_zk_multi_end(zk);
 }
 
 hf_time hf_zk_compare_wake(const struct hf_zk *zk)

@@ -7,13 +7,21 @@
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
  *     an earlier answer was lost: search.c first
- *     one of several that belong together: see group.c
+ *     several that belong together: group.c has them wait for each other, up to here.  Then
+ *         one MULTI makes all the nodes
+ *
+ * A claim is a place as every kind has, and the node `claim` beside it, made by one MULTI:
+ * if `claim` is there nothing is made.  So claims do not queue, and one that comes too late
+ * disturbs nobody.  Who holds is decided by the places, as always.  LEAVE, BREAK and the end
+ * of a session delete both at once.
+ *
+ * A `claim` without its place counts as a place (names.h): a person has deleted the other
+ * node, and the holder does not know yet; or it is of a Holdfast that made no other.
  */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
@@ -23,15 +31,21 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* ---- Cannot be ------------------------------------------------------------------------- */
 
+static void forget_ticket(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_ticket_free(zk, task->ticket);
+    task->ticket = NULL;
+}
+
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    assert(task->error < 0 && task->ticket->leaving);
+    assert(task->error < 0);
     if (error == HF_ZK_CONNECTION_LOSS) {
+        hf_zk_ticket_unsure(zk, task->ticket);
         task->error = HF_EDOWN;
     } else {
         hf_zk_ticket_step_aside(zk, task->ticket);
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        forget_ticket(zk, task);
     }
     hf_task_finish(&task->base, task->error);
 }
@@ -39,11 +53,32 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    assert(status < 0 && task->ticket->where == HF_ZK_THERE);
+    struct hf_zk_ticket *ticket = task->ticket;
+    char                 beside[HF_ZK_PATH_MAX];
+
+    assert(status < 0 && ticket->where == HF_ZK_THERE);
     task->error = status;
-    task->ticket->leaving = true;
-    hf_zk_ticket_quiet(zk, task->ticket, true);
-    hf_zk_place_delete(zk, task, place_undone);
+    hf_zk_ticket_quiet(zk, ticket, true);
+    hf_zk_place_delete(zk, task, ticket->path,
+                       hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);
+}
+
+/* Nothing was made. */
+static void enter_refuse(struct hf_zk *zk, struct hf_zk_task *task, int status)
+{
+    assert(status < 0 && task->ticket->where == HF_ZK_NOWHERE);
+    forget_ticket(zk, task);
+    hf_task_finish(&task->base, status);
+}
+
+/* Not free, by the last listing.  Whose place is in the way it does not say. */
+static int enter_busy(const struct hf_zk_task *task)
+{
+    struct hf_req *req = task->base.req;
+
+    req->standing = (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
+    req->stamp = task->line->stamp;
+    return HF_EBUSY;
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -60,13 +95,10 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
              "as many wait for \"%.128s\" as the limit of %u allows",
              task->base.req->name, task->base.req->limit);
-    if (task->ticket->where == HF_ZK_THERE) {
+    if (task->ticket->where == HF_ZK_THERE)
         undo_place(zk, task, HF_EFULL);
-        return;
-    }
-    hf_zk_ticket_free(zk, task->ticket);
-    task->ticket = NULL;
-    hf_task_finish(&task->base, HF_EFULL);
+    else
+        enter_refuse(zk, task, HF_EFULL);
 }
 
 static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -90,17 +122,14 @@ static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* ---- In line ------------------------------------------------------------------------------ */
 
 /* Limit: those who wait ahead of us count, so that exactly so many get in. */
-static bool is_full(const struct hf_zk_task *task)
+static bool is_full(const struct hf_zk_task *task, size_t me)
 {
-    const struct hf_zk_line *line = task->line;
-    size_t                   end = hf_zk_line_find(line, task->ticket->seq);
-    bool                     free_for;
+    enum hf_verdict verdict;
 
-    assert(task->ticket->where == HF_ZK_THERE && task->ticket->line == line);
     if (task->base.req->limit == 0)
         return false; /* and there may be very many of us */
-    size_t waiting = hf_zk_line_waiting(line, end, &task->base.req->shape, &free_for);
-    return !free_for && waiting >= task->base.req->limit;
+    return hf_zk_line_waiting(task->line, me, &task->ticket->shape, &verdict) >=
+           task->base.req->limit;
 }
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)
@@ -108,14 +137,39 @@ static bool is_exhausted(const struct hf_zk_ticket *ticket)
     return ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END;
 }
 
+/* A try that would have to wait, or a place that cannot, does not stay. */
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (is_exhausted(task->ticket))
+    struct hf_zk_ticket *ticket = task->ticket;
+    size_t               me = hf_zk_ticket_index(task->line, ticket);
+    enum hf_verdict      verdict = hf_zk_judge(task->line, me, &ticket->shape);
+
+    if (is_exhausted(ticket))
         undo_exhausted(zk, task);
-    else if (is_full(task))
+    else if (verdict == HF_PASSES)
+        hf_zk_answer(zk, task, HF_STAND_HOLDS);
+    else if (verdict != HF_BLOCKED)
+        undo_place(zk, task, hf_zk_refusal(zk, task->line, verdict));
+    else if (task->base.req->only_free)
+        undo_place(zk, task, enter_busy(task));
+    else if (is_full(task, me))
         undo_full(zk, task);
     else
-        hf_zk_read_answer(zk, task);
+        hf_zk_answer(zk, task, HF_STAND_WAITS);
+}
+
+/* A claim was quicker, but it may have gone again. */
+static void came_too_late(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    enum hf_verdict verdict =
+        hf_zk_judge(task->line, task->line->count, &task->ticket->shape);
+
+    if (verdict != HF_PASSES)
+        enter_refuse(zk, task, enter_busy(task));
+    else if (++task->step < TRIES)
+        take_place(zk, task);
+    else
+        enter_refuse(zk, task, HF_EDOWN);
 }
 
 static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -129,37 +183,53 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         enter_fail(zk, task, lost ? error : task->error);
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
-    } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
-        hf_zk_read_answer(zk, task);
+    } else if (task->ticket->where == HF_ZK_NOWHERE) {
+        came_too_late(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
-            hf_zk_read_answer(zk, task);
+            hf_zk_answer(zk, task, HF_STAND_NONE);
     }
 }
 
-void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
-                      const struct hf_zk_stat *stat)
+static void list_behind(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    size_t folder = strlen(task->line->folder) + 1;
-    int    r = HF_ESTORE;
+    task->on_list = on_listed_in_line;
+    hf_zk_line_list(zk, task->line, task);
+}
 
-    task->error = 0;
-    if (path.size > folder)
-        r = hf_zk_ticket_found(zk, task->ticket, path.bytes + folder, path.size - folder,
-                               stat);
-    if (r == 0)
+/* ---- Making nodes ------------------------------------------------------------------------- */
+
+static const char *note_of(const struct hf_req *req)
+{
+    return req->note != NULL ? req->note : "";
+}
+
+/* Of the new node, up to its number. */
+static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+{
+    char prefix[HF_ZK_CHILD_MAX];
+
+    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
+    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
+                       prefix);
+    hf_zk_path(task->line, prefix, ret);
+}
+
+/* The server made it, and calls it so. */
+static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
+                       const struct hf_zk_stat *stat)
+{
+    if (hf_zk_ticket_found(zk, task->ticket, path, stat) == 0)
         return;
     /* It is there, so that it must be found and taken away. */
     hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
     task->error = HF_ZK_OPERATION_TIMEOUT;
 }
 
-void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void place_not_made(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     task->error = error;
     if (error == HF_ZK_CONNECTION_LOSS)
@@ -173,14 +243,32 @@ static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     struct hf_zk_stat stat;
 
     if (reply->error != 0) {
-        hf_zk_enter_failed(zk, data, reply->error);
+        place_not_made(zk, data, reply->error);
         return;
     }
     struct hf_zk_text path = hf_zk_get_text(&reply->body);
     hf_zk_get_stat(&reply->body, &stat);
     if (reply->body.bad)
         path.size = 0;
-    hf_zk_enter_made(zk, data, path, &stat);
+    place_made(zk, data, path, &stat);
+}
+
+/* All of them, or none.  One may be to blame for that. */
+static void on_places_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+
+    for (size_t i = 0, count = task->mates; i < count; i++, task = task->next_mate) {
+        if (reply->error == 0) {
+            struct hf_zk_text path = hf_zk_multi_made(zk, reply, &stat);
+            place_made(zk, task, path, &stat);
+            continue;
+        }
+        place_not_made(zk, task, reply->error);
+        if (reply->error != HF_ZK_NO_NODE && hf_zk_multi_error(reply, i) == reply->error)
+            hf_zk_group_blame(zk, task);
+    }
 }
 
 static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -194,44 +282,41 @@ static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
     task->step = TRIES; /* no use to try again */
 }
 
-void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task)
+static void put_place(struct hf_zk *zk, const struct hf_zk_task *task)
 {
-    if (task->step > 0)
-        hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
-                          HF_ZK_CONTAINER, on_folder_made, task);
+    char path[HF_ZK_PATH_MAX];
+
+    place_path(zk, task, path);
+    hf_zk_multi_create(zk, path, note_of(task->base.req), HF_ZK_EPHEMERAL_SEQUENTIAL);
+    if (hf_zk_ticket_beside(task->ticket, path))
+        hf_zk_multi_create(zk, path, task->ticket->uuid, HF_ZK_EPHEMERAL);
 }
 
-void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+/* Nodes and listings in one flight; from the second time on folders, too. */
+void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count)
 {
-    char prefix[HF_ZK_CHILD_MAX];
+    struct hf_zk_task *task = first;
+    char               path[HF_ZK_PATH_MAX];
 
-    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
-    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
-                       prefix);
-    hf_zk_path(task->line, prefix, ret);
-}
-
-void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    task->on_list = on_listed_in_line;
-    hf_zk_line_list(zk, task->line, task);
-}
-
-/* Create and listing in one flight; from the second time on the folder, too. */
-void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    const struct hf_req *req = task->base.req;
-    const char          *note = req->note != NULL ? req->note : "";
-    char                 path[HF_ZK_PATH_MAX];
-
-    hf_zk_enter_folder(zk, task);
-    hf_zk_enter_path(zk, task, path);
-    if (req->shape.claim)
-        hf_zk_claim_create(zk, task, path, note);
-    else
-        hf_zk_call_create(zk, &task->call[CREATE], path, note, HF_ZK_EPHEMERAL_SEQUENTIAL,
-                          on_place_made, task);
-    hf_zk_enter_list(zk, task);
+    for (size_t i = 0; i < count; i++, task = task->next_mate)
+        if (task->step > 0)
+            hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
+                              HF_ZK_CONTAINER, on_folder_made, task);
+    if (count == 1 && !first->ticket->shape.claim) {
+        place_path(zk, first, path);
+        hf_zk_call_create(zk, &first->call[CREATE], path, note_of(first->base.req),
+                          HF_ZK_EPHEMERAL_SEQUENTIAL, on_place_made, first);
+    } else {
+        first->mates = count;
+        hf_zk_multi_begin(zk, &first->call[CREATE], on_places_made, first);
+        task = first;
+        for (size_t i = 0; i < count; i++, task = task->next_mate)
+            put_place(zk, task);
+        hf_zk_multi_end(zk);
+    }
+    task = first;
+    for (size_t i = 0; i < count; i++, task = task->next_mate)
+        list_behind(zk, task);
 }
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
@@ -241,7 +326,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->group != NULL)
         hf_zk_group_arrive(task);
     else
-        hf_zk_enter_alone(zk, task);
+        hf_zk_enter_make(zk, task, 1);
 }
 
 /* ---- Listing first -------------------------------------------------------------------------- */
@@ -249,33 +334,24 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     const struct hf_req *req = task->base.req;
-    bool                 free_for;
+    enum hf_verdict      verdict;
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
         return;
     }
     size_t waiting =
-        hf_zk_line_waiting(task->line, task->line->count, &req->shape, &free_for);
-    if (req->only_free && !free_for) {
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
-        hf_zk_read_answer(zk, task);
-    } else if (req->limit != 0 && waiting >= req->limit && !free_for) {
+        hf_zk_line_waiting(task->line, task->line->count, &req->shape, &verdict);
+    if (verdict == HF_MISMATCHED || verdict == HF_BARRED) {
+        enter_refuse(zk, task, hf_zk_refusal(zk, task->line, verdict));
+    } else if (req->only_free && verdict == HF_BLOCKED) {
+        enter_refuse(zk, task, enter_busy(task));
+    } else if (req->limit != 0 && waiting >= req->limit && verdict == HF_BLOCKED) {
         undo_full(zk, task);
     } else {
         task->step = error == HF_ZK_NO_NODE;
         take_place(zk, task);
     }
-}
-
-/* We have a place from an earlier try, whose answer was lost.  It is listed again: the
- * listing in which it was found did not know yet that it is ours. */
-static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    assert(task->ticket->where == HF_ZK_THERE);
-    task->error = 0;
-    hf_zk_enter_list(zk, task);
 }
 
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
@@ -284,9 +360,11 @@ static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
     bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {
-        keep_place(zk, task);
+        /* From an earlier try, whose answer was lost.  It is listed again: the listing in
+         * which it was found did not know yet that it is ours. */
+        list_behind(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
-        hf_zk_read(zk, task);
+        hf_zk_answer(zk, task, HF_STAND_NONE);
     } else if (list_first) {
         task->on_list = on_listed_first;
         hf_zk_line_list(zk, task->line, task);

@@ -26,9 +26,10 @@ enum { CONFIG, WRITE, VIEW, LIST, ACL, RIGHTS, CALLS };
 struct examine {
     struct hf_zk_task        *task;
     struct hf_zk_call         call[CALLS];
-    size_t                    flying;
-    bool                      broken; /* the connection did */
-    struct hf_zk_probe        probe;
+    size_t                    flying;  /* calls, and all probes of members as one */
+    size_t                    viewing; /* those probes */
+    bool                      broken;  /* the connection did */
+    struct hf_zk_probe        srvr;
     char                      child[40]; /* a name that no lock and no place can have */
     char                      path[HF_ZK_PATH_MAX];
     hf_time                   began;
@@ -41,8 +42,10 @@ static void examine_free(void *data)
 {
     struct examine *examine = data;
 
-    hf_zk_probe_end(&examine->probe);
-    hf_zk_members_end(&examine->server.members);
+    hf_zk_probe_end(&examine->srvr);
+    for (size_t i = 0; i < examine->server.members; i++)
+        hf_zk_probe_end(&examine->server.member[i]);
+    free(examine->server.member);
     hf_finding_list_clear(&examine->list);
     free(examine);
 }
@@ -52,13 +55,13 @@ static void tell_if_complete(struct hf_zk *zk, struct examine *examine)
     struct hf_zk_task      *task = examine->task;
     struct hf_finding_list *list = &examine->list;
 
-    if (examine->flying > 0 || (examine->probe.open && !examine->broken))
+    if (examine->flying > 0 || (examine->srvr.open && !examine->broken))
         return;
     if (examine->broken) {
         hf_task_finish(&task->base, HF_EDOWN); /* the link has said why */
         return;
     }
-    examine->server.srvr = examine->probe.text;
+    examine->server.srvr = examine->srvr.in;
     hf_zk_server_tell(zk, &examine->server, list);
     if (task->line != NULL)
         hf_zk_folder_tell(zk, task->line, &examine->folder, list);
@@ -73,7 +76,7 @@ static void tell_if_complete(struct hf_zk *zk, struct examine *examine)
 
 static void on_srvr(struct hf_zk *zk, void *data)
 {
-    assert(!((struct examine *)data)->probe.open);
+    assert(!((struct examine *)data)->srvr.open);
     tell_if_complete(zk, data);
 }
 
@@ -113,13 +116,16 @@ static void on_view_after(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     call_answered(zk, examine, reply->error);
 }
 
-static void on_members_end(struct hf_zk *zk, void *data)
+static void on_member_viewed(struct hf_zk *zk, void *data)
 {
     struct examine *examine = data;
 
+    assert(examine->viewing > 0);
+    if (--examine->viewing > 0)
+        return;
     if (zk->dial.phase == HF_DIAL_READY)
-        hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS,
-                       examine->server.members.path, false, on_view_after, examine);
+        hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS, examine->server.path,
+                       false, on_view_after, examine);
     else
         call_answered(zk, examine, HF_ZK_CONNECTION_LOSS);
 }
@@ -128,13 +134,18 @@ static void on_view_before(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 {
     struct examine            *examine = data;
     struct hf_zk_server_facts *facts = &examine->server;
-    const struct hf_zk_line   *line = examine->task->line;
-    const char                *path = line != NULL ? line->folder : hf_zk_root(zk);
+    size_t                     count = zk->config.servers;
 
     hf_zk_view_take(&facts->before, reply->error, &reply->body);
     if (!facts->before.answered ||
-        !hf_zk_members_ask(zk, &facts->members, path, on_members_end, examine))
+        (facts->member = calloc(count, sizeof *facts->member)) == NULL) {
         call_answered(zk, examine, reply->error);
+        return;
+    }
+    facts->members = examine->viewing = count;
+    for (size_t i = 0; i < count; i++)
+        hf_zk_probe_send(zk, &facts->member[i], i, facts->path, on_member_viewed,
+                         examine);
 }
 
 /* Behind a write that a quorum took: so it is up to date. */
@@ -142,10 +153,10 @@ static void compare_servers(struct hf_zk *zk, struct examine *examine)
 {
     const struct hf_zk_line *line = examine->task->line;
 
+    examine->server.path = line != NULL ? line->folder : hf_zk_root(zk);
     examine->flying++;
-    hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS,
-                   line != NULL ? line->folder : hf_zk_root(zk), false, on_view_before,
-                   examine);
+    hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS, examine->server.path, false,
+                   on_view_before, examine);
 }
 
 static void on_trial_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -168,14 +179,14 @@ static void on_trial_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
         call_answered(zk, examine, reply->error);
         return;
     }
-    hf_zk_call_delete(zk, &examine->call[WRITE], examine->path, -1, on_trial_deleted,
+    hf_zk_call_delete(zk, &examine->call[WRITE], examine->path, on_trial_deleted,
                       examine);
 }
 
 static void call_servers(struct hf_zk *zk, struct examine *examine)
 {
     examine->flying += 2;
-    hf_zk_probe_send(zk, &examine->probe, "srvr", on_srvr, examine);
+    hf_zk_probe_send(zk, &examine->srvr, 0, NULL, on_srvr, examine);
     hf_zk_call_get(zk, &examine->call[CONFIG], HF_ZK_GET_DATA, "/zookeeper/config", false,
                    on_config, examine);
     snprintf(examine->path, sizeof examine->path, "%s/%s", zk->config.chroot,
@@ -225,13 +236,11 @@ static void call_folder(struct hf_zk *zk, struct examine *examine)
     hf_zk_call_get(zk, &examine->call[ACL], HF_ZK_GET_ACL, line->folder, false, on_acl,
                    examine);
     hf_zk_path(line, examine->child, path);
-    size_t begin =
-        hf_zk_call_begin(zk, &examine->call[RIGHTS], HF_ZK_MULTI, on_rights, examine);
+    hf_zk_multi_begin(zk, &examine->call[RIGHTS], on_rights, examine);
     hf_zk_multi_create(zk, path, "", HF_ZK_EPHEMERAL);
     hf_zk_multi_delete(zk, path);
     hf_zk_multi_check(zk, path); /* it is not there: all of it fails here at the latest */
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
 }
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task)

@@ -3,8 +3,7 @@
  *   examine.c         sends all calls at once, and answers when all of them are answered
  *   examine_server.c  what is told of servers, session and rights
  *   examine_folder.c  what is told of a lock's folder
- *   probe.c           a question to the server in use
- *   examine_members.c a question to each server of the URL
+ *   probe.c           a question to one server, on a connection of its own
  */
 #ifndef HF_ZK_EXAMINE_H
 #define HF_ZK_EXAMINE_H
@@ -13,31 +12,6 @@
 #include "store/zookeeper/inner.h"
 
 /* ---- probe.c ------------------------------------------------------------------------- */
-
-#define HF_ZK_PROBE_MAX 4096
-
-/* One of ZooKeeper's "four letter words" to the server in use, on a connection of its own. */
-struct hf_zk_probe {
-    struct hf_zk       *zk;
-    struct hf_zk_probe *next;
-    struct hf_stream    stream;
-    bool                open;
-    struct hf_polled    polled;
-    hf_time             due;
-    char                text[HF_ZK_PROBE_MAX]; /* the answer; "": there was none */
-    size_t              used;
-    void (*on_answer)(struct hf_zk *zk, void *data);
-    void *data;
-};
-
-/* Send it.  on_answer comes from hf_zk_probes_run(), within a second. */
-void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, const char *letters,
-                      void (*on_answer)(struct hf_zk *zk, void *data), void *data);
-
-/* No more; harmless if it has been answered. */
-void hf_zk_probe_end(struct hf_zk_probe *probe);
-
-/* ---- examine_members.c --------------------------------------------------------------- */
 
 /* One server's view of a node. */
 struct hf_zk_view {
@@ -48,27 +22,29 @@ struct hf_zk_view {
 /* From the answer to an EXISTS. */
 void hf_zk_view_take(struct hf_zk_view *view, int error, struct hf_zk_reader *body);
 
-struct hf_zk_member;
-
-struct hf_zk_members {
-    struct hf_zk         *zk;
-    struct hf_zk_members *next;
-    bool                  open;
-    const char           *path;
-    size_t                count;
-    struct hf_zk_member  *member;
-    struct hf_zk_view     view[HF_ZK_SERVERS]; /* in the order of the URL */
-    hf_time               due;
-    void (*on_end)(struct hf_zk *zk, void *data);
+/* A question to one server, on a connection of its own. */
+struct hf_zk_probe {
+    struct hf_dial      dial; /* first */
+    struct hf_zk_probe *next;
+    bool                open; /* in zk->probes */
+    bool                over; /* the connection is */
+    const char         *path; /* of the node to be viewed; NULL: the question is "srvr" */
+    hf_time             due;
+    char                in[4096]; /* srvr: the answer; "": there was none */
+    size_t              used;
+    struct hf_zk_view   view;
+    void (*on_answer)(struct hf_zk *zk, void *data);
     void *data;
 };
 
-/* Ask all servers of the URL; on_end comes from hf_zk_members_run(), within two seconds.
- * `path` is lent until then.  False: no memory. */
-bool hf_zk_members_ask(struct hf_zk *zk, struct hf_zk_members *members, const char *path,
-                       void (*on_end)(struct hf_zk *zk, void *data), void *data);
-/* No more; harmless if it has ended. */
-void hf_zk_members_end(struct hf_zk_members *members);
+/* Send it to a server of the URL, or (srvr) to the one in use.  on_answer comes from
+ * hf_zk_probes_run(), within two seconds.  `path` is lent until then. */
+void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, size_t server,
+                      const char *path, void (*on_answer)(struct hf_zk *zk, void *data),
+                      void       *data);
+
+/* No more; harmless if it has been answered, or is all zeros. */
+void hf_zk_probe_end(struct hf_zk_probe *probe);
 
 /* ---- examine_folder.c ---------------------------------------------------------------- */
 
@@ -102,9 +78,11 @@ struct hf_zk_server_facts {
     int         create_error, delete_error;
     hf_time     took; /* to make a node and to delete it */
 
-    /* A node as each server shows it; and as ours did before and after. */
-    struct hf_zk_members members;
-    struct hf_zk_view    before, after;
+    /* A node as each server of the URL shows it; and as ours did before and after. */
+    const char         *path;
+    struct hf_zk_probe *member;
+    size_t              members; /* 0: they were not asked */
+    struct hf_zk_view   before, after;
 };
 
 void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,

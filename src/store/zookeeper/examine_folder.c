@@ -64,45 +64,20 @@ static enum kind kind_of(const struct hf_zk_child *child)
 
 /* ---- Taking answers in -------------------------------------------------------------------- */
 
-struct place {
-    uint64_t           seq;
-    struct hf_zk_child child;
-};
-
-static int by_child_seq(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
-}
-
 /* Who holds, as names alone tell it. */
-static void judge_children(struct hf_zk_folder_facts *facts, struct place *place,
-                           size_t count)
+static void judge_children(struct hf_zk_folder_facts *facts, struct hf_zk_items *items)
 {
-    struct hf_ticket     *ticket = calloc(count + 1, sizeof *ticket);
-    const struct hf_shape shared = { .weight = 1, .capacity = HF_ALL };
-    bool                  any_shared = false;
-    bool                  claims = false;
+    struct hf_sum ahead = { 0 };
+    size_t        count;
 
-    if (ticket == NULL)
-        return;
-    qsort(place, count, sizeof *place, by_child_seq);
+    for (size_t i = 0; i < items->count; i++)
+        items->item[i].there = true;
+    hf_zk_items_arrange(items);
+    struct hf_ticket *ticket = hf_zk_items_tickets(items, &count);
     for (size_t i = 0; i < count; i++) {
-        any_shared = any_shared || place[i].child.shape.capacity == HF_ALL;
-        claims = claims || hf_zk_child_claims(&place[i].child);
-    }
-    if (claims && place[0].child.style == HF_ZK_CLAIM) { /* it belongs to another */
-        place++;
-        count--;
-    }
-    for (size_t i = 0; i < count; i++) {
-        ticket[i].seq = place[i].seq;
-        ticket[i].shape = hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
-        struct hf_line    ahead = { ticket, i };
-        struct hf_verdict verdict = hf_line_judge(&ahead, &ticket[i].shape);
-        facts->holders += verdict.granted;
-        facts->waiters += !verdict.granted;
+        bool granted = hf_sum_next(&ahead, &ticket[i].shape);
+        facts->holders += granted;
+        facts->waiters += !granted;
     }
     free(ticket);
 }
@@ -126,9 +101,8 @@ static void take_foreign(struct hf_zk_folder_facts *facts, struct hf_zk_text tex
 
 void hf_zk_folder_take_list(struct hf_zk_folder_facts *facts, struct hf_zk_reply *reply)
 {
-    size_t        count = reply->error == 0 ? hf_zk_get_count(&reply->body, 4) : 0;
-    size_t        places = 0;
-    struct place *place = calloc(count + 1, sizeof *place);
+    size_t             count = reply->error == 0 ? hf_zk_get_count(&reply->body, 4) : 0;
+    struct hf_zk_items items = { 0 };
 
     facts->list_error = reply->error;
     for (size_t i = 0; i < count; i++) {
@@ -143,14 +117,12 @@ void hf_zk_folder_take_list(struct hf_zk_folder_facts *facts, struct hf_zk_reply
         facts->kinds |= bit;
         if (!hf_zk_child_is_holdfast(name.bytes, name.size))
             facts->other_kinds |= bit;
-        if (place != NULL)
-            place[places++] = (struct place){ hf_zk_child_seq(&child), child };
+        hf_zk_items_add(&items, "", "", name,
+                        &child); /* without memory: it is not told */
     }
     hf_zk_get_stat(&reply->body, &facts->stat);
-    assert(places <= count);
-    if (place != NULL)
-        judge_children(facts, place, places);
-    free(place);
+    judge_children(facts, &items);
+    hf_zk_items_finish(&items);
 }
 
 void hf_zk_folder_take_acl(struct hf_zk_folder_facts *facts, struct hf_zk_reply *reply)

@@ -113,13 +113,12 @@ static int children_of(const struct hf_zk_view *view)
 static void tell_views(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                        struct hf_finding_list *list)
 {
-    const struct hf_zk_members *members = &facts->members;
-    char                        name[160], here[160];
-    bool                        fine = true;
+    char name[160], here[160];
+    bool fine = true;
 
     hf_dial_show(&zk->dial, here, sizeof here);
-    for (size_t i = 0; i < members->count && facts->after.answered; i++) {
-        const struct hf_zk_view *view = &members->view[i];
+    for (size_t i = 0; i < facts->members && facts->after.answered; i++) {
+        const struct hf_zk_view *view = &facts->member[i].view;
         bool missed = view->answered && has_missed(view, &facts->before, &facts->after);
 
         hf_server_show(&zk->config.server[i], name, sizeof name);
@@ -134,13 +133,13 @@ static void tell_views(const struct hf_zk *zk, const struct hf_zk_server_facts *
                            "folder, start it again",
                            "%s shows %d nodes in %s, and %s %d: one of them has missed "
                            "something",
-                           name, children_of(view), members->path, here,
+                           name, children_of(view), facts->path, here,
                            children_of(&facts->before));
     }
-    if (members->count > 0 && facts->after.answered && fine)
+    if (facts->members > 0 && facts->after.answered && fine)
         hf_finding_add(list, HF_FINE, "servers", NULL,
-                       "all %zu in the URL show the same in %s%s", members->count,
-                       members->path,
+                       "all %zu in the URL show the same in %s%s", facts->members,
+                       facts->path,
                        is_same_view(&facts->before, &facts->after)
                            ? ""
                            : ", as far as can be told: it changed meanwhile");
@@ -237,22 +236,12 @@ static void tell_identity(const struct hf_zk *zk, struct hf_finding_list *list)
 
 /* ---- The way there ----------------------------------------------------------------------- */
 
-static bool is_near(int fd)
-{
-    struct sockaddr_storage at = { 0 };
-    socklen_t               length = sizeof at;
-
-    if (getpeername(fd, (struct sockaddr *)&at, &length) < 0)
-        return false;
-    return hf_address_is_local(&at);
-}
-
 static void tell_way(const struct hf_zk *zk, struct hf_finding_list *list)
 {
     if (zk->tls != NULL)
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "TLS; the server's certificate is verified");
-    else if (is_near(zk->dial.stream.fd))
+    else if (hf_address_is_local(&zk->dial.at.at))
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "none, and not needed: this host");
     else

@@ -26,7 +26,6 @@
 struct hf_zk_group {
     uint64_t            number;
     struct hf_zk_task  *mates;
-    struct hf_zk_call   call;
     int                 status; /* with which one of them failed; 0: none did */
     char                errmsg[HF_ERRMSG_MAX];
     struct hf_zk_group *next;
@@ -56,7 +55,6 @@ void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
     if (group == NULL)
         return; /* it does without */
     task->group = group;
-    task->part = -1;
     task->next_mate = group->mates;
     group->mates = task;
 }
@@ -68,12 +66,10 @@ static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
 
-static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_free(struct hf_zk *zk, struct hf_zk_group *group)
 {
     struct hf_zk_group **at = &zk->groups;
 
-    if (group->mates != NULL || group->call.flying)
-        return;
     while (*at != group) {
         assert(*at != NULL);
         at = &(*at)->next;
@@ -84,25 +80,20 @@ static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
 
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    struct hf_zk_group  *group = task->group;
-    const struct hf_req *req = task->base.req;
-    bool refused = status == 0 && req->only_free && req->me == req->snapshot.count;
+    struct hf_zk_group *group = task->group;
 
-    if (refused) {
+    if (status == HF_EBUSY)
         snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-                 "\"%.128s\", wanted at the same time, is taken", req->name);
-        status = HF_EBUSY;
-    }
+                 "\"%.128s\", wanted at the same time, is taken", task->base.req->name);
     if (status < 0 && group->status == 0)
         group_fail(zk, group, status);
-    for (struct hf_zk_task **at = &group->mates; *at != NULL; at = &(*at)->next_mate) {
-        if (*at == task) {
-            *at = task->next_mate;
-            break;
-        }
-    }
+    struct hf_zk_task **at = &group->mates;
+    while (*at != task)
+        at = &(*at)->next_mate;
+    *at = task->next_mate;
     task->group = NULL;
-    group_free_if_empty(zk, group);
+    if (group->mates == NULL)
+        group_free(zk, group);
 }
 
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task)
@@ -114,103 +105,14 @@ int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task)
     return status;
 }
 
+void hf_zk_group_blame(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    if (task->group != NULL)
+        group_fail(zk, task->group,
+                   hf_zk_fault(zk, task->error, "make a node in", task->line->folder));
+}
+
 /* ---- One step --------------------------------------------------------------------------- */
-
-static struct hf_zk_task *mate_at(const struct hf_zk_group *group, int32_t part)
-{
-    struct hf_zk_task *task = group->mates;
-
-    while (task != NULL && task->part != part)
-        task = task->next_mate;
-    return task;
-}
-
-/* Which of them is to blame; if nobody is, the first. */
-static const struct hf_zk_line *culprit(const struct hf_zk_group *group,
-                                        const struct hf_zk_reply *reply)
-{
-    const struct hf_zk_line *line = group->mates->line;
-
-    assert(reply->error != 0);
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
-        if (task->part >= 0 &&
-            hf_zk_multi_error(reply, (size_t)task->part) == reply->error)
-            line = task->line;
-    return line;
-}
-
-static void on_group_failed(struct hf_zk *zk, struct hf_zk_group *group,
-                            struct hf_zk_reply *reply)
-{
-    bool passes = reply->error == HF_ZK_NO_NODE || reply->error == HF_ZK_CONNECTION_LOSS;
-
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
-        if (task->part >= 0)
-            hf_zk_enter_failed(zk, task, reply->error);
-    if (!passes)
-        group_fail(zk, group,
-                   hf_zk_fault(zk, reply->error, "make a node in",
-                               culprit(group, reply)->folder));
-}
-
-static void on_group_nodes(struct hf_zk *zk, struct hf_zk_group *group,
-                           struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task;
-
-    for (int32_t i = 0; (task = mate_at(group, i)) != NULL; i++) {
-        struct hf_zk_stat stat;
-        struct hf_zk_text path = hf_zk_multi_made(zk, reply, &stat);
-        hf_zk_enter_made(zk, task, path, &stat);
-    }
-}
-
-static void on_group_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_group *group = data;
-
-    if (reply->error == 0)
-        on_group_nodes(zk, group, reply);
-    else if (group->mates != NULL)
-        on_group_failed(zk, group, reply);
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
-        task->part = -1;
-    group_free_if_empty(zk, group);
-}
-
-static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
-{
-    int32_t part = 0;
-
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
-        hf_zk_enter_folder(zk, task);
-    size_t begin = hf_zk_call_begin(zk, &group->call, HF_ZK_MULTI, on_group_made, group);
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate) {
-        char path[HF_ZK_PATH_MAX];
-        hf_zk_enter_path(zk, task, path);
-        hf_zk_multi_create(zk, path,
-                           task->base.req->note != NULL ? task->base.req->note : "",
-                           HF_ZK_EPHEMERAL_SEQUENTIAL);
-        assert(task->arrived && task->part < 0);
-        task->arrived = false;
-        task->part = part++;
-    }
-    hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
-        hf_zk_enter_list(zk, task);
-}
-
-/* One is no group, and too many do not fit one message.  Then each is made by itself, which
- * only costs more. */
-static void make_each(struct hf_zk *zk, struct hf_zk_group *group)
-{
-    for (struct hf_zk_task *task = group->mates, *next; task != NULL; task = next) {
-        next = task->next_mate;
-        task->arrived = false;
-        hf_zk_enter_alone(zk, task);
-    }
-}
 
 static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
 {
@@ -220,6 +122,7 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
     memcpy(errmsg, group->errmsg, sizeof errmsg);
     for (struct hf_zk_task *task = group->mates, *next; task != NULL; task = next) {
         next = task->next_mate; /* the group may go with its last one */
+        assert(task->arrived);  /* so it has no node, and nothing in flight */
         memcpy(zk->base.errmsg, errmsg, sizeof errmsg);
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
@@ -230,27 +133,44 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
 void hf_zk_group_arrive(struct hf_zk_task *task)
 {
     assert(task->group != NULL && !task->arrived);
-    assert(task->part < 0); /* what it had in the last MULTI is answered */
     task->arrived = true;
+}
+
+static size_t bytes_of(const struct hf_zk_task *task)
+{
+    const char *note = task->base.req->note;
+
+    return HF_ZK_PATH_MAX + 256 + (note != NULL ? strlen(note) : 0);
+}
+
+/* By one MULTI, or by several if they do not fit one. */
+static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
+{
+    struct hf_zk_task *first = group->mates;
+
+    while (first != NULL) {
+        struct hf_zk_task *end = first;
+        size_t             count = 0, bytes = 0;
+        for (; end != NULL && (count == 0 || bytes + bytes_of(end) <= BYTES_MAX);
+             end = end->next_mate) {
+            end->arrived = false;
+            bytes += bytes_of(end);
+            count++;
+        }
+        hf_zk_enter_make(zk, first, count);
+        first = end;
+    }
 }
 
 static void group_run(struct hf_zk *zk, struct hf_zk_group *group)
 {
-    size_t count = 0, bytes = 0;
-
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate) {
+    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         if (!task->arrived)
             return;
-        count++;
-        bytes += HF_ZK_PATH_MAX + 256;
-        bytes += task->base.req->note != NULL ? strlen(task->base.req->note) : 0;
-    }
     if (group->status != 0)
         group_end(zk, group);
-    else if (count > 1 && bytes <= BYTES_MAX)
-        make_nodes(zk, group);
     else
-        make_each(zk, group);
+        make_nodes(zk, group);
 }
 
 void hf_zk_groups_run(struct hf_zk *zk)
@@ -261,15 +181,13 @@ void hf_zk_groups_run(struct hf_zk *zk)
     }
 }
 
-/* Those who waited for others have nothing in flight that could tell them. */
+/* The others have ended by now: they were told that their calls, or listings, failed. */
 void hf_zk_groups_fail(struct hf_zk *zk)
 {
     for (struct hf_zk_group *group = zk->groups, *next; group != NULL; group = next) {
         next = group->next;
-        for (struct hf_zk_task *task = group->mates, *mate; task != NULL; task = mate) {
-            mate = task->next_mate;
-            if (task->arrived)
-                hf_task_finish(&task->base, HF_EDOWN);
-        }
+        if (group->status == 0)
+            group_fail(zk, group, HF_EDOWN);
+        group_end(zk, group);
     }
 }

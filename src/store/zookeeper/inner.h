@@ -5,7 +5,7 @@
  *   Below, in link.h
  *   address.c  the URL: servers, chroot, options
  *   link.c     a session on a connection; one server after another: store/remote/dial.h
- *   frames.c   what a server says: greeting, answers, events
+ *   frames.c   what a server says, frame by frame
  *   call.c     one call on the wire and its answer
  *   will.c     a session that is another's, taken over to be ended
  *   beat.c     pings, heartbeats by quorum, the deadline
@@ -15,32 +15,29 @@
  *   In the middle, in line.h
  *   watched.c  watched paths, across connections
  *   listen.c   who listens to them
- *   together.c nodes that are watched by one call
- *   restore.c  the same when connections and sessions come and go
+ *   set_watches.c  arming them, by one call for all
  *   line.c     a lock's folder, as last listed
  *   listing.c  one listing for all tasks that want one
  *   ticket.c   our own places, found again by their id
- *   answer.c   what a task is answered: the line as a ticket sees it
+ *   decide.c   what a waiter does next: pure
+ *   standing.c how a place stands, which a task is answered
  *
- *   The verbs, each in the file of its name
- *   enter.c read.c watch.c leave.c list.c break.c amend.c ask.c prove.c examine.c survey.c
+ *   The verbs, each in the file of its name; LIST, BREAK and ASK in others.c
+ *   enter.c watch.c leave.c amend.c prove.c examine.c survey.c
  *
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
- *   claim.c    claims: a place and the node `claim`
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
- *   near.c     listening to places ahead, while waiting
+ *   wait.c     waiting in line
  *   late.c     tickets for which something is to be done a little later
- *   hidden.c   listening for a place that we may not read
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
  *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
- *   marks.c    what a survey keeps of lines
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
@@ -57,31 +54,31 @@
 /* ---- tasks: store.c ---------------------------------------------------------------- */
 
 struct hf_zk_task {
-    struct hf_task         base;
-    struct hf_zk_task     *next_wanting;
-    struct hf_zk_line     *line;
-    struct hf_zk_ticket   *ticket;
-    struct hf_zk_call      call[4];
-    int                    step;
-    int                    error; /* of a call, until the others are answered */
-    int                    folder_error;
-    unsigned               tries;
-    struct hf_zk_listener *listener; /* of a WATCH: its own array */
-    size_t                 listeners;
-    void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
+    struct hf_task        base;
+    struct hf_zk_task    *next_wanting;
+    struct hf_zk_line    *line;
+    struct hf_zk_ticket  *ticket;
+    struct hf_zk_call     call[4];
+    int                   step;
+    int                   error; /* of a call, until the others are answered */
+    int                   folder_error;
+    unsigned              tries;
+    struct hf_zk_listener listener; /* of a WATCH from outside: to the folder */
+    void                 *more;     /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    void (*on_found)(struct hf_zk *zk, struct hf_zk_task *task); /* or not, by search.c */
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    const char *deleted; /* the path of the place */
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
     bool                arrived; /* and waits for the others */
-    int32_t             part;    /* of the MULTI in flight; -1: none */
+    size_t              mates;   /* whose nodes its MULTI makes, its own included */
 };
 
 /* The verbs: start a task while the link is up. */
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task);
@@ -95,39 +92,30 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 void *hf_zk_task_more(struct hf_zk_task *task, size_t size,
                       void (*free_more)(void *more));
 
-/* read.c: answer with the line as listed, taking a slot first if it needs one. */
-void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
+/* If that is an error other than that there is no such node: the task has failed with it. */
+bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
+                       const char *what, const char *path);
 
 /* search.c: find out what became of a ticket that is UNSURE, then go on. */
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* claim.c: make a place, whose name begins with `path`, and `claim`; the path of that. */
-void hf_zk_claim_create(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
-                        const char *note);
-void hf_zk_claim_path(const struct hf_zk_line *line, char *ret);
-
-/* leave.c: delete the task's place with what goes with it, by call[0], then go on with
- * ZooKeeper's error. */
-void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
+/* leave.c: delete a place with what goes with it (NULL: nothing), by call[0], then go on with
+ * ZooKeeper's error.  `path` is lent until then. */
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                        const char *beside,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error));
 
-/* enter.c: the steps of making a node, which group.c takes for several at once.  Make the
- * folder, if the last try found none; the path of the new node, `ret` having HF_ZK_PATH_MAX
- * bytes; it was made, or not; list behind it.  And all of these for one by itself. */
-void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);
-void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
-                      const struct hf_zk_stat *stat);
-void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error);
-void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task);
+/* enter.c: make the nodes of `count` tasks, linked by next_mate, in one step. */
+void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count);
 
 /* group.c: an ENTER joins its group; is about to make its node; ends. */
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_group_arrive(struct hf_zk_task *task);
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status);
+/* All of its group fail, for it could not make its node. */
+void hf_zk_group_blame(struct hf_zk *zk, struct hf_zk_task *task);
 /* Has one of its group failed?  Then base.errmsg says why. */
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
 /* Send what is complete; the connection broke. */
@@ -137,7 +125,8 @@ void hf_zk_groups_fail(struct hf_zk *zk);
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
     char              *line; /* the lock's name */
-    char              *name; /* of the child */
+    char              *path;
+    const char        *name; /* of the child: the end of its path */
     struct hf_zk_child child;
     uint64_t           seq, token;
     int64_t            since; /* us since 1970 */
@@ -151,7 +140,7 @@ struct hf_zk_item {
 
 struct hf_zk_items {
     struct hf_zk_item *item;
-    size_t             count;
+    size_t             count, room;
     uint64_t           stamp; /* of the last folder */
 };
 
@@ -161,7 +150,12 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                const struct hf_zk_items *items));
 
-/* items.c: sort them, give places their slots, and make their shapes agree. */
+/* items.c: add the node `folder`/`name`, or `folder` if there is no name.  `child` NULL: it
+ * is no place.  False: no memory. */
+bool hf_zk_items_add(struct hf_zk_items *items, const char *line, const char *folder,
+                     struct hf_zk_text name, const struct hf_zk_child *child);
+/* Leave out those that are not there, sort the others, give places their slots, and make
+ * their shapes agree. */
 void hf_zk_items_arrange(struct hf_zk_items *items);
 /* The places among them, to be freed; NULL: no memory.  Strings are lent. */
 struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count);
@@ -174,32 +168,27 @@ void                     hf_zk_items_finish(struct hf_zk_items *items);
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
-/* hidden.c: listen to the folder instead of a place in it.  0 or HF_ENOMEM. */
-int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket,
-                      struct hf_zk_listener *listener);
-int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
-                       struct hf_zk_listener *listener);
-
-/* watch.c: see anew whether the WATCH at this ticket is over, and whom to listen to. */
-void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* watch.c: the task of a WATCH, or any other, ends; it is canceled. */
 void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_cancel(struct hf_task *task);
-void hf_zk_watches_resume(struct hf_zk *zk); /* on a new connection */
 
-/* self.c: read the own node and listen to it; listen to that of one who waits; have a
- * holder do the first a little later, if it needs to. */
+/* wait.c: have a WATCH wait at the task's ticket; that ends.  See anew whether it is over: of
+ * one ticket, of all in a line; with a listing just taken in, or one that could not be had. */
+void hf_zk_wait(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_wait_end(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_wait_review(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_wait_review_all(struct hf_zk *zk, struct hf_zk_line *line);
+void hf_zk_wait_listed(struct hf_zk *zk, struct hf_zk_line *line);
+void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error);
+void hf_zk_wait_resume(struct hf_zk *zk); /* on a new connection */
+void hf_zk_wait_run(struct hf_zk *zk);
+
+/* self.c: listen to the own node; have a holder do that a little later, if it needs to; is
+ * it surely there? */
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+bool hf_zk_self_is_there(const struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
-
-/* near.c: a WATCH of a ticket that waits, at index `me`: whom to listen to, as the line is
- * now.  The WATCH ends if nobody keeps it out. */
-void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
-void hf_zk_near_run(struct hf_zk *zk);
-/* Does this way suit it and its line?  And is it granted, by all that is known? */
-bool hf_zk_near_suits(const struct hf_zk_ticket *ticket);
-bool hf_zk_near_granted(const struct hf_zk_ticket *ticket);
 
 /* since.c: did it have to wait for long?  Then its own node is to be read. */
 bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket);
@@ -215,26 +204,25 @@ void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
 /* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+#define HF_ZK_COMPARED 64 /* nodes by one call */
+
 struct hf_zk_compare {
-    hf_time due;
-    bool    flying; /* a call of it */
-    size_t  after;  /* the last bucket that was compared: go on there */
+    hf_time           due;
+    struct hf_zk_call call;
+    int64_t           zxid;  /* of the check */
+    size_t            after; /* the last bucket that was compared: go on there */
+    char             *path[HF_ZK_COMPARED];
+    size_t            count; /* 0: none is under way */
 };
 
 void    hf_zk_compare_run(struct hf_zk *zk);
 hf_time hf_zk_compare_wake(const struct hf_zk *zk);
 
 /* probe.c: go on with those that are sent; when to. */
-void    hf_zk_probes_run(struct hf_zk *zk);
+void    hf_zk_probes_run(struct hf_zk *zk, bool readable);
 hf_time hf_zk_probes_wake(const struct hf_zk *zk);
 
 struct hf_zk_probe;
-
-/* examine_members.c: the same. */
-void    hf_zk_members_run(struct hf_zk *zk, bool readable);
-hf_time hf_zk_members_wake(const struct hf_zk *zk);
-
-struct hf_zk_members;
 
 struct hf_zk {
     union { /* the same by two names */
@@ -256,14 +244,11 @@ struct hf_zk {
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
-    size_t                     tickets; /* that are THERE */
+    size_t                     tickets; /* that are THERE or UNSURE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
-    struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
+    struct hf_zk_lates         prove;   /* waiters that are to read what they depend on */
     struct hf_zk_group        *groups;
-    struct hf_zk_probe        *probes;   /* sent, not answered */
-    struct hf_zk_members      *members;  /* under way */
-    struct hf_ticket          *snapshot; /* of the answer being given */
-    size_t                     snapshot_room;
+    struct hf_zk_probe        *probes; /* sent, not answered */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* leave.c - LEAVE: delete our node.
  *
- * Deleted: it was ours until now.  Not there: it had been taken from us, unless it
- * was an earlier delete of ours whose answer was lost.
+ * Deleted: it was ours until now.  Not there: it had been taken from us.  What became of an
+ * earlier delete, whose answer was lost, search.c finds out first.
  *
  * A folder whose numbers are half used up is started afresh when nobody is in it:
  * node and folder are deleted in one step, which fails if there is anybody else.
@@ -9,11 +9,10 @@
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define RESET_FROM ((int64_t)1 << 30)
 
-enum { DELETE, RESET, BARRIER }; /* call[] */
+enum { DELETE, RESET }; /* call[] */
 
 static void leave_end(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
@@ -38,11 +37,11 @@ static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
         leave_end(zk, task, 0);
         break;
     case HF_ZK_NO_NODE:
-        leave_end(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
+        leave_end(zk, task, task->step != 0 ? 0 : HF_ELOST);
         break;
     default:
         if (error == HF_ZK_CONNECTION_LOSS)
-            ticket->leaving = true;
+            hf_zk_ticket_unsure(zk, ticket);
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
     }
 }
@@ -64,40 +63,24 @@ static void on_both_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     if (reply->error != HF_ZK_NO_NODE || hf_zk_multi_error(reply, 0) == HF_ZK_NO_NODE)
         on_place_deleted(zk, task, reply);
     else
-        hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1,
-                          on_place_deleted, task);
+        hf_zk_call_delete(zk, &task->call[DELETE], task->deleted, on_place_deleted, task);
 }
 
-/* The place, what goes with it, and the folder if that is wanted, in one step. */
-static void delete_all(struct hf_zk *zk, const struct hf_zk_task *task, bool folder)
-{
-    char beside[HF_ZK_PATH_MAX];
-
-    assert(!task->ticket->slot_unsure);
-    hf_zk_multi_delete(zk, task->ticket->path);
-    if (hf_zk_ticket_beside(task->ticket, beside))
-        hf_zk_multi_delete(zk, beside);
-    if (folder)
-        hf_zk_multi_delete(zk, task->line->folder);
-    hf_zk_multi_end(zk);
-}
-
-void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                        const char *beside,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error))
 {
-    char beside[HF_ZK_PATH_MAX];
-
+    task->deleted = path;
     task->on_deleted = then;
-    if (!hf_zk_ticket_beside(task->ticket, beside)) {
-        hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1,
-                          on_place_deleted, task);
+    if (beside == NULL) {
+        hf_zk_call_delete(zk, &task->call[DELETE], path, on_place_deleted, task);
         return;
     }
-    size_t begin =
-        hf_zk_call_begin(zk, &task->call[DELETE], HF_ZK_MULTI, on_both_deleted, task);
-    delete_all(zk, task, false);
-    hf_zk_call_end(zk, begin);
+    hf_zk_multi_begin(zk, &task->call[DELETE], on_both_deleted, task);
+    hf_zk_multi_delete(zk, path);
+    hf_zk_multi_delete(zk, beside);
+    hf_zk_multi_end(zk);
 }
 
 static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -107,56 +90,26 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     (void)zk;
     if (reply->error == 0)
         task->step = 1; /* so the delete behind it finds nothing */
-    else if (reply->error == HF_ZK_CONNECTION_LOSS)
-        task->ticket->leaving = true;
 }
 
-static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task)
+/* The place, what goes with it, and the folder. */
+static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task, const char *beside)
 {
     assert(task->ticket->number >= RESET_FROM);
-    size_t begin = hf_zk_call_begin(zk, &task->call[RESET], HF_ZK_MULTI, on_reset, task);
-
-    delete_all(zk, task, true);
-    hf_zk_call_end(zk, begin);
+    hf_zk_multi_begin(zk, &task->call[RESET], on_reset, task);
+    hf_zk_multi_delete(zk, task->ticket->path);
+    if (beside != NULL)
+        hf_zk_multi_delete(zk, beside);
+    hf_zk_multi_delete(zk, task->line->folder);
+    hf_zk_multi_end(zk);
 }
 
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
-static void leave_place(struct hf_zk *zk, struct hf_zk_task *task);
-
-/* The answer about our slot was lost: is it there, and ours? */
-static void on_slot_found(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task   *task = data;
-    struct hf_zk_ticket *ticket = task->ticket;
-    struct hf_zk_text    text = hf_zk_get_text(&reply->body);
-
-    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", ticket->path));
-        return;
-    }
-    assert(ticket->slot < 0 && ticket->slot_unsure);
-    ticket->slot_unsure = false;
-    if (reply->error == 0 && text.size == HF_ZK_UUID &&
-        memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
-        ticket->slot = ticket->slot_tried;
-    leave_place(zk, task);
-}
-
-static void find_lost_slot(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    char path[HF_ZK_PATH_MAX];
-
-    hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_barrier(zk, &task->call[BARRIER], path);
-    hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_found,
-                   task);
-}
-
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
-    char                 beside[HF_ZK_PATH_MAX];
+    char                 path[HF_ZK_PATH_MAX];
 
     switch (ticket->where) {
     case HF_ZK_UNSURE:
@@ -166,23 +119,19 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
         leave_end(zk, task, 0);
         return;
     case HF_ZK_AWAY:
-        leave_end(zk, task, ticket->leaving ? 0 : HF_ELOST);
+        leave_end(zk, task, HF_ELOST);
         return;
     case HF_ZK_THERE:
         break;
     }
-    if (ticket->slot_unsure) {
-        find_lost_slot(zk, task);
-        return;
-    }
+    const char *beside = hf_zk_ticket_beside(ticket, path) ? path : NULL;
     hf_zk_ticket_quiet(zk, ticket, true);
     if (ticket->number >= RESET_FROM)
-        reset_folder(zk, task);
-    hf_zk_place_delete(zk, task, place_deleted);
+        reset_folder(zk, task, beside);
+    hf_zk_place_delete(zk, task, ticket->path, beside, place_deleted);
     /* The place is gone to us as soon as its delete is on its way: what we send later the
      * server does later, and until it has done so the node keeps everybody else out. */
-    if (!hf_zk_ticket_beside(ticket,
-                             beside)) /* that delete may fail, and be made again */
+    if (beside == NULL) /* else that delete may fail, and be made again */
         hf_zk_ticket_step_aside(zk, ticket);
 }
 

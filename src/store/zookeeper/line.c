@@ -1,8 +1,9 @@
-/* line.c - the folder of a lock, as last listed (see listing.c).
+/* line.c - the folder of a lock, as last listed (see listing.c), and the places in it that we
+ * listen to.
  *
- * Between listings we only mark places as gone.  In a line of mutexes that is enough to
- * know when we are granted: numbers rise, so nobody joins ahead of us, and the part ahead
- * can only shrink.
+ * Between listings we only mark what ended.  One listener, an ear, serves all of our waiters
+ * behind a place.  It goes with the place, or with the last place that we have in the line.
+ * Our own places need none.
  */
 #include "store/zookeeper/inner.h"
 
@@ -63,6 +64,7 @@ void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
         at = &(*at)->next;
     }
     *at = line->next;
+    hf_zk_ears_drop(zk, line);
     free(line->place);
     free(line->text);
     free(line->slot);
@@ -102,15 +104,6 @@ size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq)
     return low < line->count && line->place[low].seq == seq ? low : line->count;
 }
 
-size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
-{
-    assert(index <= line->count && line->head <= line->count);
-    while (index-- > line->head)
-        if (!line->place[index].gone)
-            return index;
-    return line->count;
-}
-
 size_t hf_zk_line_own(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
 {
     size_t i = 0;
@@ -121,64 +114,170 @@ size_t hf_zk_line_own(const struct hf_zk_line *line, const struct hf_zk_ticket *
     return i;
 }
 
-static void review_ticket(struct hf_zk *zk, struct hf_zk_ticket *ticket)
-{
-    if (ticket != NULL && ticket->watch != NULL)
-        hf_zk_watch_review(zk, ticket);
-}
-
-/* Where nobody is ahead and only our own places follow, those must listen to their nodes
- * before they are granted: many at a time, in one call.  Which of them are to begin now? */
-static int begin_from(struct hf_zk_ticket *const *behind, int count)
-{
-    static const int at[] = { 2, HF_ZK_READY_AHEAD / 2 };
-
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
-        if (at[i] < count && behind[at[i]] != NULL && behind[at[i]]->self.watched == NULL)
-            return at[i];
-    return count;
-}
-
-/* A WATCH in a line of mutexes that depends on the place that has gone, and may not listen to
- * it, is at most two behind it. */
+/* Tell our waiters behind it.  One with so much between that it hears does not depend on
+ * this place. */
 static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
-    struct hf_zk_ticket *behind[HF_ZK_READY_AHEAD];
-    bool                 first = hf_zk_line_before(line, index) == line->count;
-    int                  count = 0;
+    uint64_t weight = 0;
 
-    for (size_t i = index + 1; i < line->count && count < (first ? HF_ZK_READY_AHEAD : 2);
-         i++) {
-        if (line->place[i].gone)
-            continue;
-        behind[count++] = line->place[i].ticket;
-        if (count > 2 && behind[count - 1] == NULL)
-            break;
-    }
-    for (int i = 0; i < 2 && i < count; i++)
-        review_ticket(zk, behind[i]);
-    for (int i = begin_from(behind, count); i < count; i++)
-        review_ticket(zk, behind[i]);
-}
-
-/* kazoo's names do not tell a writer from a mutex. */
-static bool may_be_writer(const struct hf_zk_place *place)
-{
-    if (place->child.style == HF_ZK_KAZOO && place->child.shape.capacity == 1)
-        return place->ticket == NULL || place->ticket->shape.capacity != 1;
-    return place->child.shape.weight == HF_ALL;
-}
-
-void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
-{
-    assert(index < line->count);
-    if (line->place[index].gone)
+    if (line->tickets == NULL)
         return;
-    line->place[index].gone = true;
-    if (may_be_writer(&line->place[index]))
-        line->writer_gone = true;
-    line->place[index].ticket = NULL;
-    while (line->head < line->count && line->place[line->head].gone)
+    const struct hf_shape mine = line->tickets->shape;
+    for (size_t i = index + 1; i < line->count && weight / 2 < mine.capacity; i++) {
+        const struct hf_zk_place *place = &line->place[i];
+        if (place->state != HF_ZK_STANDS)
+            continue;
+        if (place->ticket != NULL || place->ear != NULL || line->listener.watched != NULL)
+            weight += hf_zk_shape_to(&place->child, &mine).weight;
+        if (place->ticket != NULL)
+            hf_zk_wait_review(zk, place->ticket);
+    }
+}
+
+void hf_zk_line_ended(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
+{
+    assert(index < line->count && line->place[index].ear == NULL);
+    if (line->place[index].state != HF_ZK_STANDS)
+        return;
+    hf_zk_place_end(&line->place[index]);
+    line->stale = true;
+    while (line->head < line->count && line->place[line->head].state == HF_ZK_GONE)
         line->head++;
     review_behind(zk, line, index);
+}
+
+/* ---- Ears -------------------------------------------------------------------------------- */
+
+/* The index of its place; line->count: that is not listed. */
+static size_t ear_place(const struct hf_zk_ear *ear)
+{
+    const struct hf_zk_line *line = ear->line;
+    size_t                   i = hf_zk_line_find(line, ear->seq);
+
+    while (i < line->count && line->place[i].ear != ear)
+        i++;
+    return i;
+}
+
+static void ear_free(struct hf_zk *zk, struct hf_zk_ear *ear, bool goes)
+{
+    struct hf_zk_line *line = ear->line;
+    struct hf_zk_ear **at = &line->ears;
+    size_t             index = ear_place(ear);
+
+    while (*at != ear) {
+        assert(*at != NULL);
+        at = &(*at)->next;
+    }
+    *at = ear->next;
+    if (index < line->count)
+        line->place[index].ear = NULL;
+    hf_zk_unlisten(zk, &ear->listener, goes);
+    free(ear);
+}
+
+void hf_zk_ears_drop(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    while (line->ears != NULL)
+        ear_free(zk, line->ears, false);
+    hf_zk_unlisten(zk, &line->listener, false);
+}
+
+static void on_ear_news(struct hf_zk *zk, struct hf_zk_listener *listener,
+                        enum hf_zk_news news)
+{
+    struct hf_zk_ear  *ear = listener->data;
+    struct hf_zk_line *line = ear->line;
+    size_t             index = ear_place(ear);
+
+    if (news == HF_ZK_NEWS_ARMED || news == HF_ZK_NEWS_READ ||
+        (news == HF_ZK_NEWS_CHANGED &&
+         hf_zk_listen(zk, listener, zk->seen.path, HF_ZK_ITS_END) == 0))
+        return;
+    assert(index < line->count); /* it goes with its place */
+    ear_free(zk, ear, true);
+    if (news == HF_ZK_NEWS_GONE) {
+        hf_zk_line_ended(zk, line, index);
+        return;
+    }
+    line->stale = true; /* without memory to listen on, or hidden */
+    if (news == HF_ZK_NEWS_HIDDEN) {
+        line->hidden = true;
+        while (line->ears != NULL) /* more of them may be */
+            ear_free(zk, line->ears, false);
+    }
+    hf_zk_wait_review_all(zk, line);
+}
+
+int hf_zk_line_hear(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
+{
+    struct hf_zk_place *place = &line->place[index];
+
+    assert(place->state == HF_ZK_STANDS);
+    if (place->ear != NULL || place->ticket != NULL)
+        return 0;
+    struct hf_zk_ear *ear = calloc(1, sizeof *ear);
+    char             *path = hf_zk_path_new(line, place->name);
+    int               r = HF_ENOMEM;
+    if (ear != NULL && path != NULL) {
+        ear->listener.on_news = on_ear_news;
+        ear->listener.data = ear;
+        r = hf_zk_listen(zk, &ear->listener, path, HF_ZK_ITS_END);
+    }
+    free(path);
+    if (r < 0) {
+        free(ear);
+        return r;
+    }
+    ear->line = line;
+    ear->seq = place->seq;
+    ear->next = line->ears;
+    line->ears = place->ear = ear;
+    return 0;
+}
+
+/* A writer that became a reader has another node of the same number. */
+static bool is_ear_of(const struct hf_zk_ear *ear, const struct hf_zk_place *place)
+{
+    const char *path = hf_zk_listener_path(&ear->listener);
+
+    return strcmp(path + strlen(ear->line->folder) + 1, place->name) == 0;
+}
+
+void hf_zk_ears_match(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    for (struct hf_zk_ear *ear = line->ears, *next; ear != NULL; ear = next) {
+        next = ear->next;
+        size_t i = hf_zk_line_find(line, ear->seq);
+        while (i < line->count && line->place[i].seq == ear->seq &&
+               !is_ear_of(ear, &line->place[i]))
+            i++;
+        if (i < line->count && line->place[i].seq == ear->seq &&
+            line->place[i].ticket == NULL)
+            line->place[i].ear = ear;
+        else
+            ear_free(zk, ear, true); /* it has gone, or is ours */
+    }
+}
+
+/* ---- The folder -------------------------------------------------------------------------- */
+
+static void on_folder_news(struct hf_zk *zk, struct hf_zk_listener *listener,
+                           enum hf_zk_news news)
+{
+    struct hf_zk_line *line = listener->data;
+
+    if (news == HF_ZK_NEWS_ARMED)
+        return;
+    line->stale = true;
+    hf_zk_wait_review_all(zk, line);
+}
+
+int hf_zk_line_hear_all(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    if (line->listener.watched != NULL)
+        return 0;
+    line->listener.on_news = on_folder_news;
+    line->listener.data = line;
+    return hf_zk_listen_folder(zk, &line->listener, line->folder, line->stamp);
 }

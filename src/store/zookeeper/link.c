@@ -91,6 +91,19 @@ void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
     hf_zk_frame_end(out, begin);
 }
 
+void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out)
+{
+    if (zk->config.auth == NULL)
+        return;
+    size_t begin = hf_zk_frame_begin(out);
+    hf_zk_put_int(out, HF_ZK_XID_AUTH);
+    hf_zk_put_int(out, HF_ZK_AUTH);
+    hf_zk_put_int(out, 0);
+    hf_zk_put_string(out, "digest");
+    hf_zk_put_bytes(out, zk->config.auth, strlen(zk->config.auth));
+    hf_zk_frame_end(out, begin);
+}
+
 static void send_connect(struct hf_dial *dial)
 {
     struct hf_zk      *zk = (struct hf_zk *)dial->store;
@@ -110,6 +123,7 @@ static void connection_over(struct hf_dial *dial)
     zk->link.used = zk->link.skip = 0;
     hf_zk_calls_fail(zk);
     hf_zk_lines_fail(zk);
+    hf_zk_groups_fail(zk);
     hf_zk_survey_over(zk);
     assert(zk->calls.first == NULL && zk->to_list == NULL);
 }
@@ -126,45 +140,6 @@ void hf_zk_link_saw(struct hf_zk *zk, int64_t zxid)
 {
     if (zk->dial.phase == HF_DIAL_READY && zxid > zk->link.zxid)
         zk->link.zxid = zxid;
-}
-
-static void on_proof(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)data;
-    if (reply->error == HF_ZK_CONNECTION_LOSS)
-        return;
-    if (reply->zxid < zk->link.zxid) {
-        hf_zk_will_execute(zk);
-        return;
-    }
-    hf_zk_frames_ready(zk);
-    hf_zk_link_saw(zk, reply->zxid);
-}
-
-void hf_zk_link_prove(struct hf_zk *zk)
-{
-    assert(zk->dial.phase == HF_DIAL_GREETING && zk->calls.first == NULL);
-    hf_zk_call_check(zk, &zk->link.proof, hf_zk_root(zk), on_proof, NULL);
-}
-
-void hf_zk_link_end(struct hf_zk *zk)
-{
-    const char *why =
-        "has gone back in time (was it restored from a backup?): it does not "
-        "know what it told us before, and tokens fall";
-
-    zk->link.zxid = 0; /* whatever it says, it is the truth from now on */
-    hf_store_set_link(&zk->base, HF_LINK_DOWN); /* LOST is news, even if it was before */
-    hf_zk_link_lose(zk, zk->link.executes ? "has ended the session" : why);
-}
-
-void hf_zk_link_lose(struct hf_zk *zk, const char *why)
-{
-    assert(zk->dial.phase >= HF_DIAL_GREETING); /* a server says so */
-    zk->link.session = 0;
-    memset(zk->link.password, 0, sizeof zk->link.password);
-    hf_dial_say(&zk->dial, why);
-    hf_remote_lose(&zk->remote);
 }
 
 void hf_zk_link_flush(struct hf_zk *zk)
@@ -184,6 +159,120 @@ void hf_zk_link_flush(struct hf_zk *zk)
         zk->beat.spoke = zk->remote.now;
     }
     hf_dial_flush(&zk->dial);
+}
+
+/* ---- Greeted -------------------------------------------------------------------------- */
+
+static void be_ready(struct hf_zk *zk)
+{
+    hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
+    hf_zk_chroot_make(zk);
+    hf_zk_watched_restore(zk);
+    hf_zk_wait_resume(zk);
+}
+
+static void on_proof(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)data;
+    if (reply->error == HF_ZK_CONNECTION_LOSS)
+        return;
+    if (reply->zxid < zk->link.zxid) {
+        hf_zk_will_execute(zk);
+        return;
+    }
+    be_ready(zk);
+    hf_zk_link_saw(zk, reply->zxid);
+}
+
+static void be_greeted(struct hf_zk *zk, int64_t session, int32_t timeout,
+                       struct hf_zk_text password, hf_time answered)
+{
+    struct hf_zk_link *link = &zk->link;
+    bool               fresh = link->session == 0 || link->executes; /* not greeted yet */
+
+    assert(zk->dial.phase == HF_DIAL_GREETING);
+    assert(link->session == 0 || link->session == session);
+    link->session = session;
+    memset(link->password, 0, sizeof link->password);
+    memcpy(link->password, password.bytes,
+           password.size < sizeof link->password ? password.size : sizeof link->password);
+    hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
+    hf_dial_allow_all(&zk->dial); /* from now on beat.c notices silence */
+    hf_zk_put_auth(zk, &zk->calls.out);
+    if (link->executes) {
+        hf_dial_ready(&zk->dial);
+        hf_zk_will_execute(zk);
+    } else if (link->zxid == 0) {
+        be_ready(zk);
+    } else {
+        hf_zk_call_check(zk, &link->proof, hf_zk_root(zk), on_proof, NULL);
+    }
+}
+
+/* A server without a quorum sends an answer where a greeting should be. */
+static bool is_read_only(struct hf_zk_reader frame)
+{
+    hf_zk_get_int(&frame);
+    hf_zk_get_long(&frame);
+    int32_t error = hf_zk_get_int(&frame);
+    return !frame.bad && frame.at == frame.size && error == HF_ZK_NOT_READ_ONLY;
+}
+
+/* No deadline can be kept with so short a session.  If we have one, it is as short from
+ * now on. */
+static void refuse_short(struct hf_zk *zk, int32_t timeout, hf_time answered)
+{
+    if (zk->link.session != 0)
+        hf_zk_beat_greeted(zk, timeout * HF_MS, answered);
+    hf_dial_break(&zk->dial, "gives sessions less than 2 s; raise maxSessionTimeout");
+}
+
+void hf_zk_link_take_greeting(struct hf_zk *zk, struct hf_zk_reader frame,
+                              hf_time answered)
+{
+    bool              no_quorum = is_read_only(frame);
+    int32_t           version = hf_zk_get_int(&frame);
+    int32_t           timeout = hf_zk_get_int(&frame);
+    int64_t           session = hf_zk_get_long(&frame);
+    struct hf_zk_text password = hf_zk_get_text(&frame);
+    bool              bad = frame.bad || version != 0 || password.size > 64;
+    bool              none = timeout <= 0 || session == 0;
+    bool              read_only = !bad && hf_zk_get_byte(&frame) != 0 && !frame.bad;
+
+    if (bad && !no_quorum)
+        hf_dial_break(&zk->dial, "does not speak ZooKeeper's protocol");
+    else if (read_only || no_quorum)
+        hf_dial_break(&zk->dial, "is read-only: it has lost its quorum");
+    else if (none && zk->link.session == 0)
+        hf_dial_break(&zk->dial, "gives us no session");
+    else if (none || (zk->link.session != 0 && session != zk->link.session))
+        hf_zk_link_lose(zk, "says that our session has expired");
+    else if (timeout < 2000)
+        refuse_short(zk, timeout, answered);
+    else
+        be_greeted(zk, session, timeout, password, answered);
+}
+
+/* ---- The end of the session -------------------------------------------------------------- */
+
+void hf_zk_link_end(struct hf_zk *zk)
+{
+    const char *why =
+        "has gone back in time (was it restored from a backup?): it does not "
+        "know what it told us before, and tokens fall";
+
+    zk->link.zxid = 0; /* whatever it says, it is the truth from now on */
+    hf_store_set_link(&zk->base, HF_LINK_DOWN); /* LOST is news, even if it was before */
+    hf_zk_link_lose(zk, zk->link.executes ? "has ended the session" : why);
+}
+
+void hf_zk_link_lose(struct hf_zk *zk, const char *why)
+{
+    assert(zk->dial.phase >= HF_DIAL_GREETING); /* a server says so */
+    zk->link.session = 0;
+    memset(zk->link.password, 0, sizeof zk->link.password);
+    hf_dial_say(&zk->dial, why);
+    hf_remote_lose(&zk->remote);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */

@@ -64,8 +64,8 @@ struct hf_zk_call {
 struct hf_zk_calls {
     struct hf_zk_call  *first, *last;
     struct hf_zk_writer out;
+    size_t              begin; /* where the last message begins in it */
     int32_t             xid;
-    uint64_t            made; /* ever */
 };
 
 /* Begin a message, and end it; what it says is put to zk->calls.out between. */
@@ -77,7 +77,7 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
                        const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,
                        void *data);
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
-                       int32_t version, hf_zk_on_reply *on_reply, void *data);
+                       hf_zk_on_reply *on_reply, void *data);
 /* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
@@ -92,7 +92,9 @@ void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data);
 
-/* The parts of a MULTI, between its begin and end. */
+/* A MULTI: begin it, put its parts, end it. */
+void hf_zk_multi_begin(struct hf_zk *zk, struct hf_zk_call *call,
+                       hf_zk_on_reply *on_reply, void *data);
 void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
                         enum hf_zk_mode mode);
 void hf_zk_multi_delete(struct hf_zk *zk, const char *path);
@@ -106,12 +108,9 @@ int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
 struct hf_zk_text hf_zk_multi_made(const struct hf_zk *zk, struct hf_zk_reply *reply,
                                    struct hf_zk_stat *stat);
 
-/* Take the answer to the oldest call, `frame` without its length.  False: it makes
- * no sense. */
-bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered);
-
-/* The same for an answer that is too long to be taken in. */
-bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered);
+/* Take the answer to the oldest call.  False: that one has another xid, or there is none. */
+bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
+                        hf_time answered);
 
 /* The connection broke: answer them all so. */
 void hf_zk_calls_fail(struct hf_zk *zk);
@@ -165,11 +164,9 @@ void hf_zk_link_saw(struct hf_zk *zk, int64_t zxid);
 /* Are we in our session on this connection?  READY follows, if not at once: see link.c. */
 bool hf_zk_link_is_greeted(const struct hf_zk *zk);
 
-/* Greeted: have the server prove that it knows all that we have seen. */
-void hf_zk_link_prove(struct hf_zk *zk);
-
-/* frames.c: that is so. */
-void hf_zk_frames_ready(struct hf_zk *zk);
+/* The first frame on a connection has come. */
+void hf_zk_link_take_greeting(struct hf_zk *zk, struct hf_zk_reader frame,
+                              hf_time answered);
 
 /* ---- will.c ------------------------------------------------------------------------ */
 

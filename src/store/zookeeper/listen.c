@@ -1,25 +1,30 @@
-/* listen.c - who listens to a watched path: they come, ask what they need to know, and go.
- */
+/* listen.c - who listens to a watched path: they come and go. */
 #include "store/zookeeper/watched.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct hf_zk_watched *hf_zk_listener_join(struct hf_zk           *zk,
+static struct hf_zk_watched *join_watched(struct hf_zk           *zk,
                                           struct hf_zk_listener  *listener,
                                           enum hf_zk_watched_kind kind, const char *path,
-                                          bool *fresh)
+                                          int64_t as_of)
 {
     struct hf_zk_watched *watched = hf_zk_watched_find(zk, kind, path, strlen(path));
 
     assert(listener->watched == NULL && listener->on_news != NULL);
     assert(path[0] == '/' && listener->data != NULL);
-    *fresh = watched == NULL && zk->dial.phase == HF_DIAL_READY;
-    if (watched == NULL)
+    if (watched == NULL) {
         watched = hf_zk_watched_new(zk, kind, path);
-    if (watched == NULL)
-        return NULL;
+        if (watched == NULL)
+            return NULL;
+        watched->as_of = as_of;
+    }
+    if (as_of < watched->as_of && watched->state != ARMING) {
+        watched->as_of = as_of; /* this one wants to know more */
+        if (watched->state == ARMED)
+            hf_zk_watched_queue(zk, watched);
+    }
     listener->watched = watched;
     listener->next = watched->listeners;
     watched->listeners = listener;
@@ -27,54 +32,32 @@ struct hf_zk_watched *hf_zk_listener_join(struct hf_zk           *zk,
     return watched;
 }
 
-int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
-                 enum hf_zk_watched_kind kind, const char *path)
+int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener, const char *path,
+                 int64_t as_of)
 {
-    bool                  fresh;
-    struct hf_zk_watched *watched = hf_zk_listener_join(zk, listener, kind, path, &fresh);
+    return join_watched(zk, listener, HF_ZK_WATCHED_DATA, path, as_of) != NULL
+               ? 0
+               : HF_ENOMEM;
+}
 
+int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
+                        const char *path, uint64_t stamp)
+{
+    int64_t               as_of = stamp != 0 ? (int64_t)stamp : zk->link.zxid;
+    struct hf_zk_watched *watched =
+        hf_zk_watched_find(zk, HF_ZK_WATCHED_CHILDREN, path, strlen(path));
+
+    if (watched != NULL && stamp != 0 && stamp != watched->stamp)
+        return 1;
+    bool fresh = watched == NULL;
+    watched = join_watched(zk, listener, HF_ZK_WATCHED_CHILDREN, path, as_of);
     if (watched == NULL)
         return HF_ENOMEM;
-    if (fresh)
-        hf_zk_watched_arm(zk, watched);
-    else
-        hf_zk_read_blind(zk, listener);
+    if (fresh) {
+        watched->stamp = stamp;
+        watched->bare = stamp == HF_ZK_STAMP_NONE;
+    }
     return 0;
-}
-
-int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
-                       const struct hf_zk_line *line, const struct hf_zk_place *place)
-{
-    char *path = hf_zk_path_new(line, place->name);
-    int   r = HF_ENOMEM;
-
-    if (path != NULL)
-        r = hf_zk_listen(zk, listener, HF_ZK_WATCHED_DATA, path);
-    free(path);
-    return r;
-}
-
-/* An event that comes meanwhile says nothing new: what is read shows it. */
-void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
-{
-    struct hf_zk_watched *watched = listener->watched;
-
-    if (watched == NULL)
-        return;
-    watched->unread = watched->state == QUEUED || watched->batched;
-    if (watched->state != ARMED)
-        return;
-    hf_zk_watched_set(watched, WANTED);
-    if (zk->dial.phase == HF_DIAL_READY)
-        hf_zk_watched_arm(zk, watched);
-}
-
-void hf_zk_read_blind(struct hf_zk *zk, struct hf_zk_listener *listener)
-{
-    const struct hf_zk_watched *watched = listener->watched;
-
-    if (watched != NULL && (watched->state == QUEUED || watched->blind))
-        hf_zk_reread(zk, listener);
 }
 
 static bool take_listener_out(struct hf_zk_listener **list,
@@ -102,30 +85,21 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
     if (watched->listeners != NULL || watched->untold != NULL)
         return;
     watched->goes = goes;
-    if ((watched->state == WANTED || watched->state == ARMED) && !watched->telling)
-        hf_zk_watched_remove(zk,
-                             watched); /* else when it is answered, or all were told */
+    if (watched->state == ARMED && !watched->telling)
+        hf_zk_watched_remove(zk, watched); /* else when it is sent, or all were told */
 }
 
 const char *hf_zk_listener_path(const struct hf_zk_listener *listener)
 {
-    return listener->watched != NULL ? listener->watched->path : NULL;
+    return listener->watched->path;
 }
 
-bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
-{
-    return listener->watched != NULL && listener->watched->state == ARMED &&
-           zk->watched.restoring == 0;
-}
-
-bool hf_zk_has_joined(const struct hf_zk_listener *listener)
+bool hf_zk_is_armed(const struct hf_zk_listener *listener)
 {
     return listener->watched != NULL && listener->watched->state == ARMED;
 }
 
-uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener)
+bool hf_zk_is_read(const struct hf_zk_listener *listener)
 {
-    assert(listener->watched != NULL &&
-           listener->watched->kind == HF_ZK_WATCHED_CHILDREN);
-    return listener->watched->stamp;
+    return listener->watched != NULL && listener->watched->read;
 }

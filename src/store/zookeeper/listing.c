@@ -3,13 +3,13 @@
  * One listing serves all tasks that wanted one before it was sent: a process that queues
  * a thousand times sends a thousand creates and one listing behind them.
  *
- *     wanted --> `queued` --flush--> in flight --answered--> the tasks are told, the WATCHes
- *                   |                    |                   of the line are reviewed
- *                   +--connection broke--+--> the tasks are told; a line on which WATCHes
- *                                             waited is `unlisted`: listed again when READY
+ *     wanted --> `queued` --flush--> `flying` --answered--> the tasks are told, and the waiters
+ *                   |                    |                 of the line (wait.c)
+ *                   +--connection broke--+--> the tasks are told.  The waiters list again when
+ *                                             there is a connection
  *
- * `refreshing` lasts from when a WATCH wants it until it is answered.  While a listing is in
- * flight the line may be queued again: for those who want one sent later.
+ * While a listing is in flight the line may be queued again: for tasks that want one sent
+ * later.  A waiter needs none but the next to be answered: it shows all that we have heard of.
  */
 #include "store/zookeeper/inner.h"
 
@@ -69,11 +69,6 @@ static int by_place_seq(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static bool is_reader_or_writer(const struct hf_shape *shape)
-{
-    return shape->capacity == HF_ALL && (shape->weight == 1 || shape->weight == HF_ALL);
-}
-
 static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
 {
     struct hf_zk_place *place = &line->place[line->count];
@@ -91,14 +86,9 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
     *bytes += name.size + 1;
     place->name = text;
     place->seq = hf_zk_child_seq(&place->child);
+    place->state = HF_ZK_STANDS;
     place->ticket = NULL;
-    place->gone = false;
-    bool is_numbered =
-        place->child.number >= 0 && place->child.number < HF_ZK_SEQUENCE_END;
-    line->plain = line->plain && place->child.shape.capacity == 1 &&
-                  !place->child.shape.claim && is_numbered;
-    line->shared =
-        line->shared && is_reader_or_writer(&place->child.shape) && is_numbered;
+    place->ear = NULL;
     line->count++;
     return true;
 }
@@ -106,9 +96,8 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
 static void clear_listing(struct hf_zk_line *line)
 {
     line->count = line->head = line->slots = 0;
-    line->plain = line->shared = true;
-    line->writer_gone = false;
-    line->stamp = 1; /* of a folder that is not there */
+    line->stale = false;
+    line->stamp = HF_ZK_STAMP_NONE;
 }
 
 /* `claim` is no place if it belongs to one. */
@@ -134,23 +123,10 @@ static void match_tickets(struct hf_zk_line *line)
         for (size_t i = hf_zk_line_find(line, ticket->seq);
              i < line->count && line->place[i].seq == ticket->seq; i++) {
             const char *name = line->place[i].name;
-            assert(!line->place[i].gone); /* it is just taken in */
-            if (hf_zk_child_is(name, strlen(name), ticket->uuid)) {
+            if (hf_zk_child_is(name, strlen(name), ticket->uuid))
                 line->place[i].ticket = ticket;
-                ticket->index = i;
-            }
         }
     }
-}
-
-/* Somebody may have given two places one number.  Then only their names tell them apart,
- * and in a line of mutexes names are not compared. */
-static bool has_twins(const struct hf_zk_line *line)
-{
-    for (size_t i = 1; i < line->count; i++)
-        if (line->place[i].seq == line->place[i - 1].seq)
-            return true;
-    return false;
 }
 
 static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
@@ -170,8 +146,6 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
     drop_claim(line);
-    if (has_twins(line))
-        line->plain = line->shared = false;
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
     match_tickets(line);
@@ -179,34 +153,6 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
 }
 
 /* ---- Listings ------------------------------------------------------------------------------ */
-
-/* In a line of mutexes, far behind, with two of our own just ahead: nothing can have changed
- * for it.  There may be thousands of these. */
-static bool is_deep(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
-{
-    size_t index = ticket->index;
-
-    return line->plain && ticket->shape.capacity == 1 && index > HF_ZK_READY_AHEAD &&
-           index < line->count && line->place[index].ticket == ticket &&
-           line->place[index - 1].ticket != NULL && line->place[index - 2].ticket != NULL;
-}
-
-/* The WATCHes of a line, with a listing that is new, or that cannot be had. */
-static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
-{
-    for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
-         ticket = next) {
-        bool doubt = ticket->doubt;
-        next = ticket->beside;
-        ticket->doubt = false;
-        if (ticket->watch == NULL)
-            continue;
-        if (listed && (doubt || !is_deep(line, ticket)))
-            hf_zk_watch_review(zk, ticket);
-        else if (!listed && doubt)
-            hf_task_finish(&ticket->watch->base, 0); /* its READ hears why */
-    }
-}
 
 static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
@@ -219,31 +165,39 @@ static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
     }
 }
 
+static int take_answer_in(struct hf_zk *zk, struct hf_zk_line *line,
+                          struct hf_zk_reply *reply)
+{
+    int r = 0;
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE)
+        return reply->error;
+    if (reply->error == 0)
+        r = take_listing_in(line, &reply->body);
+    if (r < 0 || reply->error != 0)
+        clear_listing(line);
+    hf_zk_ears_match(zk, line);
+    if (r < 0)
+        return r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
+    return reply->error;
+}
+
 static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_listing *listing = data;
     struct hf_zk_line    *line = listing->line;
-    int                   error = reply->error;
+    struct hf_zk_task    *tasks = listing->tasks;
+    int                   error = take_answer_in(zk, line, reply);
 
     assert(line->users > 0); /* the listing is one of them */
-    if (error == 0) {
-        int r = take_listing_in(line, &reply->body);
-        if (r < 0) {
-            clear_listing(line);
-            error = r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
-        }
-    } else if (error == HF_ZK_NO_NODE) {
-        clear_listing(line);
-    }
-    line->unlisted =
-        error == HF_ZK_CONNECTION_LOSS && (line->refreshing || line->unlisted);
-    line->refreshing = false;
-    struct hf_zk_task *tasks = listing->tasks;
     if (listing != &line->first)
         free(listing);
+    line->flying--;
     tell_listed(zk, tasks, error);
-    if (error != HF_ZK_CONNECTION_LOSS)
-        review_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
+    if (error == 0 || error == HF_ZK_NO_NODE)
+        hf_zk_wait_listed(zk, line);
+    else if (error != HF_ZK_CONNECTION_LOSS)
+        hf_zk_wait_unlisted(zk, line, error);
     hf_zk_line_put(zk, line);
 }
 
@@ -273,10 +227,8 @@ void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_tas
 
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line)
 {
-    assert(line->tickets != NULL); /* only a ticket of ours waits for it */
-    if (!line->refreshing)
+    if (line->flying == 0)
         queue_listing(zk, line);
-    line->refreshing = true;
 }
 
 /* The next line to list, and the tasks that want it. */
@@ -303,7 +255,6 @@ void hf_zk_lines_flush(struct hf_zk *zk)
     struct hf_zk_line *later = NULL;
 
     assert(zk->dial.phase == HF_DIAL_READY);
-    hf_zk_groups_run(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_line    *line = zk->to_list;
         struct hf_zk_listing *listing = listing_new(line);
@@ -315,6 +266,7 @@ void hf_zk_lines_flush(struct hf_zk *zk)
         }
         next_to_list(zk, &listing->tasks);
         listing->line = line;
+        line->flying++;
         hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
                        on_listing, listing);
     }
@@ -324,12 +276,9 @@ void hf_zk_lines_flush(struct hf_zk *zk)
 void hf_zk_lines_fail(struct hf_zk *zk)
 {
     assert(zk->dial.phase < HF_DIAL_READY && zk->calls.first == NULL);
-    hf_zk_groups_fail(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = next_to_list(zk, &tasks);
-        line->unlisted = line->refreshing || line->unlisted;
-        line->refreshing = false;
         tell_listed(zk, tasks, HF_ZK_CONNECTION_LOSS);
         hf_zk_line_put(zk, line);
     }

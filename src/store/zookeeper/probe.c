@@ -1,87 +1,239 @@
-/* probe.c - a question to the server in use, outside of the session.
+/* probe.c - a question to one server, on a connection beside the session's.
  *
- * ZooKeeper has questions of four letters, such as "srvr".  Each needs a connection of its
- * own; it goes to the address that the session's goes to.  The server closes it when it has
- * answered.
+ *     srvr   one of ZooKeeper's "four letter words", to the address that the session uses.  The
+ *            server hangs up when it has answered
+ *     view   what a server of the URL shows of a node, in a session of its own:
+ *
+ *                connect --greeted--> sync, exists, close --> answered
+ *                   |                      |
+ *                   +----------------------+--> it is not there, hangs up, or is silent
+ *
+ *            A server that answers `sync` knows all that had been done before it was asked.
  */
 #include "store/zookeeper/examine.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define LIMIT HF_SEC
+#define STEP_LIMIT HF_SEC /* to connect, to be greeted */
 
-void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, const char *letters,
-                      void (*on_answer)(struct hf_zk *zk, void *data), void *data)
+enum { XID_SYNC = 1, XID_EXISTS, XID_CLOSE };
+
+/* ---- What is said --------------------------------------------------------------------- */
+
+static void send_messages(struct hf_zk_probe *probe, struct hf_zk_writer *out)
 {
-    struct sockaddr_storage at = { 0 };
-    socklen_t               length = sizeof at;
-    const char             *host = zk->dial.here.host;
+    void *room = out->failed ? NULL : hf_stream_append(&probe->dial.stream, out->used);
 
-    assert(strlen(letters) == 4 && !probe->open);
-    *probe = (struct hf_zk_probe){ .zk = zk, .on_answer = on_answer, .data = data };
-    probe->due = zk->remote.now;
-    probe->open = true;
-    probe->next = zk->probes;
+    if (room != NULL)
+        memcpy(room, out->bytes, out->used);
+    hf_zk_writer_finish(out);
+    if (room == NULL)
+        hf_dial_close(&probe->dial);
+    else
+        hf_dial_flush(&probe->dial);
+}
+
+static void greet_server(struct hf_dial *dial)
+{
+    static const unsigned char no_password[16];
+    struct hf_zk_probe        *probe = (struct hf_zk_probe *)dial;
+    struct hf_zk_writer        out = { 0 };
+
+    if (probe->path == NULL)
+        hf_zk_put_int(&out, 's' << 24 | 'r' << 16 | 'v' << 8 | 'r');
+    else
+        hf_zk_put_connect((const struct hf_zk *)dial->store, 0, no_password, &out);
+    send_messages(probe, &out);
+}
+
+static void put_question(struct hf_zk_writer *out, int32_t xid, enum hf_zk_opcode opcode,
+                         const char *path)
+{
+    size_t begin = hf_zk_frame_begin(out);
+
+    hf_zk_put_int(out, xid);
+    hf_zk_put_int(out, (int32_t)opcode);
+    if (path != NULL)
+        hf_zk_put_string(out, path);
+    if (opcode == HF_ZK_EXISTS)
+        hf_zk_put_byte(out, false);
+    hf_zk_frame_end(out, begin);
+}
+
+static void ask_view(struct hf_zk_probe *probe)
+{
+    struct hf_zk_writer out = { 0 };
+
+    hf_dial_ready(&probe->dial);
+    hf_zk_put_auth((const struct hf_zk *)probe->dial.store, &out);
+    put_question(&out, XID_SYNC, HF_ZK_SYNC, probe->path);
+    put_question(&out, XID_EXISTS, HF_ZK_EXISTS, probe->path);
+    put_question(&out, XID_CLOSE, HF_ZK_CLOSE, NULL);
+    send_messages(probe, &out);
+}
+
+/* ---- What is answered ------------------------------------------------------------------ */
+
+void hf_zk_view_take(struct hf_zk_view *view, int error, struct hf_zk_reader *body)
+{
+    view->there = error == 0;
+    if (view->there)
+        hf_zk_get_stat(body, &view->stat);
+    view->answered = (view->there && !body->bad) || error == HF_ZK_NO_NODE;
+}
+
+/* A server without a quorum may say what it has, but not that it is up to date. */
+static void take_message(struct hf_zk_probe *probe, struct hf_zk_reader frame)
+{
+    int32_t xid = hf_zk_get_int(&frame);
+
+    if (probe->dial.phase == HF_DIAL_GREETING) {
+        ask_view(probe);
+        return;
+    }
+    hf_zk_get_long(&frame);
+    int32_t error = hf_zk_get_int(&frame);
+    if (xid == XID_EXISTS)
+        hf_zk_view_take(&probe->view, error, &frame);
+    if (xid == XID_CLOSE || (xid == XID_SYNC && error != 0))
+        hf_dial_close(&probe->dial);
+}
+
+static void take_messages(struct hf_zk_probe *probe)
+{
+    size_t at = 0;
+    long   size;
+
+    while (!probe->over &&
+           (size = hf_zk_frame_size(probe->in + at, probe->used - at)) >= 0) {
+        take_message(probe, hf_zk_reader_on(probe->in + at + 4, (size_t)size));
+        at += 4 + (size_t)size;
+    }
+    probe->used -= at;
+    memmove(probe->in, probe->in + at, probe->used);
+}
+
+static void read_probe(struct hf_dial *dial)
+{
+    struct hf_zk_probe *probe = (struct hf_zk_probe *)dial;
+
+    while (!probe->over) {
+        size_t room = sizeof probe->in - 1 - probe->used;
+        size_t n = room > 0 ? hf_dial_read(dial, probe->in + probe->used, room) : 0;
+        if (room == 0)
+            hf_dial_close(dial); /* no answer to us is so long */
+        if (n == 0)
+            return;
+        probe->used += n;
+        if (probe->path != NULL)
+            take_messages(probe);
+    }
+}
+
+/* ---- The way there --------------------------------------------------------------------- */
+
+static void find_server(struct hf_dial *dial)
+{
+    const struct hf_dial *link = &((const struct hf_zk *)dial->store)->dial;
+
+    hf_dial_choose(dial);
+    if (((struct hf_zk_probe *)dial)->path != NULL) {
+        hf_dial_look_up(dial);
+        return;
+    }
+    dial->here = link->here;
+    hf_dial_connect(dial, &link->at);
+}
+
+/* No server is tried twice; but each of its addresses. */
+static void probe_over(struct hf_dial *dial)
+{
+    ((struct hf_zk_probe *)dial)->over = dial->next_address >= dial->addresses;
+}
+
+static hf_time probe_patience(const struct hf_dial *dial)
+{
+    (void)dial;
+    return STEP_LIMIT;
+}
+
+static bool is_quiet(const struct hf_dial *dial)
+{
+    (void)dial;
+    return true;
+}
+
+static const struct hf_dial_ops ops = {
+    .kind = "ZooKeeper",
+    .find = find_server,
+    .greet = greet_server,
+    .read = read_probe,
+    .over = probe_over,
+    .patience = probe_patience,
+    .is_quiet = is_quiet,
+};
+
+/* ---- Both ends ------------------------------------------------------------------------- */
+
+void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, size_t server,
+                      const char *path, void (*on_answer)(struct hf_zk *zk, void *data),
+                      void       *data)
+{
+    assert(!probe->open && server < zk->config.servers);
+    *probe = (struct hf_zk_probe){ .dial = { .ops = &ops,
+                                             .store = &zk->base,
+                                             .now = &zk->remote.now,
+                                             .list = zk->config.server,
+                                             .servers = zk->config.servers,
+                                             .next = server,
+                                             .tls = zk->tls },
+                                   .next = zk->probes,
+                                   .open = true,
+                                   .path = path,
+                                   .due = zk->remote.now + 2 * STEP_LIMIT,
+                                   .on_answer = on_answer,
+                                   .data = data };
+    hf_dial_init(&probe->dial, 0);
     zk->probes = probe;
-    if (getpeername(zk->dial.stream.fd, (struct sockaddr *)&at, &length) < 0)
-        length = 0; /* it has just gone: the stream will break */
-    hf_stream_open(&probe->stream, (struct sockaddr *)&at, length, zk->tls, host);
-    void *room = hf_stream_append(&probe->stream, strlen(letters));
-    if (length == 0 || room == NULL)
-        return; /* due at once */
-    memcpy(room, letters, strlen(letters));
-    probe->due = zk->remote.now + LIMIT;
+    zk->base.wake = 0;
 }
 
 void hf_zk_probe_end(struct hf_zk_probe *probe)
 {
     if (!probe->open)
         return;
-    struct hf_zk_probe **at = &probe->zk->probes;
+    struct hf_zk_probe **at = &((struct hf_zk *)probe->dial.store)->probes;
     while (*at != probe) {
         assert(*at != NULL);
         at = &(*at)->next;
     }
     *at = probe->next;
-    hf_polled_end(&probe->polled, probe->zk->base.fd);
-    hf_stream_close(&probe->stream);
     probe->open = false;
-    assert(probe->used < sizeof probe->text);
-    probe->text[probe->used] = '\0';
+    hf_dial_close(&probe->dial);
+    assert(probe->used < sizeof probe->in); /* so a zero ends it */
+    probe->in[probe->used] = '\0';
 }
 
-/* True: it is over, answered or not. */
-static bool probe_run(struct hf_zk *zk, struct hf_zk_probe *probe)
+static struct hf_zk_probe *find_over(const struct hf_zk *zk)
 {
-    struct hf_stream *stream = &probe->stream;
-    long              n = 0;
+    struct hf_zk_probe *probe = zk->probes;
 
-    if (stream->state < HF_STREAM_OPEN)
-        hf_stream_step(stream);
-    if (stream->state == HF_STREAM_OPEN) {
-        hf_stream_flush(stream);
-        do {
-            probe->used += (size_t)n;
-            n = hf_stream_read(stream, probe->text + probe->used,
-                               sizeof probe->text - 1 - probe->used);
-        } while (n > 0);
-    }
-    if (stream->state == HF_STREAM_BROKEN || zk->remote.now >= probe->due ||
-        probe->used == sizeof probe->text - 1)
-        return true;
-    return hf_polled_set(&probe->polled, zk->base.fd, stream->fd,
-                         hf_stream_events(stream)) < 0;
+    while (probe != NULL && !probe->over && zk->remote.now < probe->due)
+        probe = probe->next;
+    return probe;
 }
 
-void hf_zk_probes_run(struct hf_zk *zk)
+/* Whoever hears of one may end others. */
+void hf_zk_probes_run(struct hf_zk *zk, bool readable)
 {
-    for (struct hf_zk_probe *probe = zk->probes, *next; probe != NULL; probe = next) {
-        next = probe->next;
-        if (!probe_run(zk, probe))
-            continue;
-        hf_zk_probe_end(probe);
-        probe->on_answer(zk, probe->data); /* the probe may be gone from here on */
+    struct hf_zk_probe *over;
+
+    for (struct hf_zk_probe *probe = zk->probes; probe != NULL; probe = probe->next)
+        hf_dial_run(&probe->dial, readable);
+    while ((over = find_over(zk)) != NULL) {
+        hf_zk_probe_end(over);
+        over->on_answer(zk, over->data);
     }
 }
 
@@ -90,6 +242,6 @@ hf_time hf_zk_probes_wake(const struct hf_zk *zk)
     hf_time wake = HF_NEVER;
 
     for (const struct hf_zk_probe *probe = zk->probes; probe != NULL; probe = probe->next)
-        wake = probe->due < wake ? probe->due : wake;
+        wake = hf_sooner(wake, hf_sooner(probe->due, hf_dial_wake(&probe->dial)));
     return wake;
 }

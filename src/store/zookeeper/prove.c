@@ -1,6 +1,6 @@
 /* prove.c - PROVE: is a place held?
  *
- *     barrier + listing --> the rule of every grant, hf_line_judge(), for that place
+ *     barrier + listing --> the rule of every grant, hf_sum_judge(), for that place
  *
  * The barrier is a write that a quorum takes and that changes nothing: what is listed behind
  * it was so when the quorum took it, or later.
@@ -22,6 +22,7 @@ static void prove_answer(struct hf_zk *zk, struct hf_zk_task *task, bool held)
 static void on_gathered_to_prove(struct hf_zk *zk, struct hf_zk_task *task,
                                  const struct hf_zk_items *items)
 {
+    struct hf_sum     ahead = { 0 };
     size_t            count, me = 0;
     struct hf_ticket *ticket = hf_zk_items_tickets(items, &count);
 
@@ -29,10 +30,9 @@ static void on_gathered_to_prove(struct hf_zk *zk, struct hf_zk_task *task,
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    while (me < count && ticket[me].token != task->base.req->token)
-        me++;
-    struct hf_line ahead = { ticket, me };
-    bool           held = me < count && hf_line_judge(&ahead, &ticket[me].shape).granted;
+    for (; me < count && ticket[me].token != task->base.req->token; me++)
+        hf_sum_add(&ahead, &ticket[me].shape);
+    bool held = me < count && hf_sum_judge(&ahead, &ticket[me].shape) == HF_PASSES;
     free(ticket);
     prove_answer(zk, task, held);
 }
@@ -43,7 +43,7 @@ static void on_gathered_to_prove(struct hf_zk *zk, struct hf_zk_task *task,
 static void on_listed_to_prove(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    int                  granted = 0;
+    bool                 held = false;
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
         hf_zk_answer_done(zk, task, error, HF_ELOST, "check");
@@ -51,13 +51,11 @@ static void on_listed_to_prove(struct hf_zk *zk, struct hf_zk_task *task, int er
     }
     if (ticket != NULL) {
         hf_zk_ticket_confirm(zk, ticket);
-        granted = hf_zk_granted(zk, task->line, hf_zk_line_own(task->line, ticket),
-                                &ticket->shape);
+        size_t me = hf_zk_line_own(task->line, ticket);
+        held = me < task->line->count &&
+               hf_zk_judge(task->line, me, &ticket->shape) == HF_PASSES;
     }
-    if (granted < 0)
-        hf_task_fail(&task->base, granted, "out of memory");
-    else
-        prove_answer(zk, task, granted);
+    prove_answer(zk, task, held);
 }
 
 /* If it is gone, its holder hears of it, as it would by a heartbeat. */

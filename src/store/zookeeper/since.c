@@ -5,13 +5,11 @@
  */
 #include "store/zookeeper/inner.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LONG_MS 1000 /* what is shorter is as good as nothing */
-#define TRIES   3    /* somebody else may be writing there */
 
 static void on_since_written(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
@@ -35,21 +33,18 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     int64_t off = held - seen->stat.ctime;
     char   *text;
 
-    assert(ticket->since_tries <= TRIES);
-    if (ticket->held_at == 0 || ticket->ctime == 0 || ticket->leaving ||
-        (off < LONG_MS && off > -LONG_MS) || ticket->since_tries == TRIES ||
+    if (ticket->held_at == 0 || ticket->ctime == 0 || (off < LONG_MS && off > -LONG_MS) ||
         memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)
         return;
     struct hf_zk_call *call = calloc(1, sizeof *call);
     int                length = asprintf(&text, "%.*s\nheld=%lld", (int)seen->text.size,
                                          seen->text.bytes, (long long)held);
-    if (call != NULL && length >= 0) {
-        ticket->since_tries++;
+    /* If somebody else writes there meanwhile, that is heard, and it is tried again. */
+    if (call != NULL && length >= 0)
         hf_zk_call_set(zk, call, ticket->path, text, (size_t)length, seen->stat.version,
                        on_since_written, call);
-    } else {
+    else
         free(call);
-    }
     if (length >= 0)
         free(text);
 }

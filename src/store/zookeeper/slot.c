@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TRIES 10
 
@@ -30,14 +29,6 @@ static int next_free_slot(const struct hf_zk_line *line, int slot)
     return slot;
 }
 
-static void slot_taken(struct hf_zk *zk, struct hf_zk_task *task, int slot)
-{
-    assert(slot >= 0 && (uint32_t)slot < task->ticket->shape.capacity);
-    task->ticket->slot = slot;
-    task->ticket->slot_unsure = false;
-    hf_zk_read_answer(zk, task);
-}
-
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -45,14 +36,16 @@ static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     struct hf_zk_task *task = data;
 
     if (reply->error == 0) {
-        slot_taken(zk, task, task->step);
+        task->ticket->slot = task->step;
+        hf_zk_answer(zk, task, HF_STAND_HOLDS);
     } else if (reply->error == HF_ZK_NODE_EXISTS) {
         task->step++;
         try_slot(zk, task);
     } else {
-        if (reply->error == HF_ZK_CONNECTION_LOSS) {
-            task->ticket->slot_unsure = true;
+        if (reply->error == HF_ZK_CONNECTION_LOSS && task->ticket->where == HF_ZK_THERE) {
             task->ticket->slot_tried = task->step;
+            hf_zk_ticket_quiet(zk, task->ticket, false);
+            hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
         }
         hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "take a slot in",
                                                 task->line->folder));
@@ -61,12 +54,9 @@ static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
 
 static void on_listed_for_slot(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error != 0) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+    if (hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         return;
-    }
-    hf_zk_ticket_confirm(zk, task->ticket);
-    hf_zk_read_answer(zk, task); /* and here again, if it is still there */
+    hf_zk_answer_listed(zk, task); /* and here again, if it is still there */
 }
 
 /* All taken, though we are granted: somebody was quicker, and what he had is free
@@ -96,39 +86,9 @@ static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
                       on_slot_made, task);
 }
 
-/* What became of a slot whose answer was lost. */
-static void on_slot_searched(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task   *task = data;
-    struct hf_zk_ticket *ticket = task->ticket;
-    struct hf_zk_text    text = hf_zk_get_text(&reply->body);
-
-    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read a slot in",
-                                                task->line->folder));
-        return;
-    }
-    ticket->slot_unsure = false;
-    task->step = 0;
-    if (reply->error == 0 && text.size == HF_ZK_UUID &&
-        memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
-        slot_taken(zk, task, ticket->slot_tried);
-    else
-        try_slot(zk, task);
-}
-
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    char path[HF_ZK_PATH_MAX];
-
     assert(task->ticket->slot < 0 && hf_shape_has_slots(&task->ticket->shape));
     task->step = 0;
-    if (!task->ticket->slot_unsure) {
-        try_slot(zk, task);
-        return;
-    }
-    hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_barrier(zk, &task->call[2], path);
-    hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_slot_searched,
-                   task);
+    try_slot(zk, task);
 }

@@ -21,12 +21,11 @@
 static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,   [HF_READ] = hf_zk_read,
-        [HF_WATCH] = hf_zk_watch,   [HF_LEAVE] = hf_zk_leave,
-        [HF_LIST] = hf_zk_list,     [HF_BREAK] = hf_zk_break,
-        [HF_AMEND] = hf_zk_amend,   [HF_ASK] = hf_zk_ask,
-        [HF_PROVE] = hf_zk_prove,   [HF_EXAMINE] = hf_zk_examine,
-        [HF_SURVEY] = hf_zk_survey,
+        [HF_ENTER] = hf_zk_enter,     [HF_WATCH] = hf_zk_watch,
+        [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list,
+        [HF_BREAK] = hf_zk_break,     [HF_AMEND] = hf_zk_amend,
+        [HF_ASK] = hf_zk_ask,         [HF_PROVE] = hf_zk_prove,
+        [HF_EXAMINE] = hf_zk_examine, [HF_SURVEY] = hf_zk_survey,
     };
     struct hf_zk      *zk = (struct hf_zk *)base->remote;
     struct hf_zk_task *task = (struct hf_zk_task *)base;
@@ -77,6 +76,15 @@ void *hf_zk_task_more(struct hf_zk_task *task, size_t size, void (*free_more)(vo
     }
     task->free_more = free_more;
     return task->more;
+}
+
+bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
+                       const char *what, const char *path)
+{
+    if (error == 0 || error == HF_ZK_NO_NODE)
+        return false;
+    hf_task_finish(&task->base, hf_zk_fault(zk, error, what, path));
+    return true;
 }
 
 /* The snapshot that was lent to done() may be in `more`. */
@@ -134,8 +142,9 @@ static hf_time soonest_wake(const struct hf_zk *zk)
                   hf_sooner(hf_zk_late_wake(&zk->late), hf_zk_probes_wake(zk)));
 
     wake = hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->prove)));
-    wake = hf_sooner(wake, hf_sooner(hf_zk_compare_wake(zk), hf_zk_members_wake(zk)));
-    return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
+    wake = hf_sooner(wake, hf_zk_compare_wake(zk));
+    bool queued = zk->dial.phase == HF_DIAL_READY && zk->watched.queued != NULL;
+    return queued ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -146,15 +155,14 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     store->wake = HF_NEVER;
     hf_dial_run(&zk->dial, readable);
     hf_zk_compare_run(zk);
-    hf_zk_probes_run(zk);
-    hf_zk_members_run(zk, readable);
+    hf_zk_probes_run(zk, readable);
     bool more = hf_remote_run(&zk->remote);
     hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
-    hf_zk_near_run(zk);
-    hf_zk_watched_run(zk);
+    hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
+        hf_zk_groups_run(zk);
         hf_zk_lines_flush(zk);
     }
     hf_zk_beat_run(zk);
@@ -176,7 +184,6 @@ static void close_store(struct hf_store *store)
     hf_zk_config_finish(&zk->config);
     hf_tls_free(zk->tls);
     hf_fork_close(store->fd);
-    free(zk->snapshot);
     free(zk);
 }
 
@@ -202,7 +209,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_remote_init(&zk->remote, &remote_ops, &zk->dial);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
-    zk->watched.again = HF_NEVER;
     if (config->will != NULL && (r = hf_zk_will_read(zk, config, errmsg)) < 0)
         goto close_poll;
     hf_zk_link_init(zk, config->seed);

@@ -6,13 +6,11 @@
  *
  *     from       to         when
  *     OFF        ARMING     a SURVEY comes: the server is asked to watch
- *                POLLING    the same, but it cannot, as is known
  *     ARMING     ON         it watches
- *                POLLING    it cannot
+ *                POLLING    it cannot; so it is until the session ends
  *     ON         REMOVING   a SURVEY was canceled, or none comes any more
- *     POLLING    OFF        the same
  *     REMOVING   OFF        it does not watch any more
- *     any        OFF        the connection broke
+ *     any other  OFF        the connection broke
  *
  * A new connection watches nothing, and nobody knows what happened in between.  So the
  * watch is not restored: the next SURVEY begins anew, and says to look at all.
@@ -35,19 +33,27 @@
 
 enum { RECURSIVE = 1, ANY_WATCH = 3 }; /* modes of ADD_WATCH, kinds of REMOVE_WATCHES */
 
+/* line->marks */
+enum {
+    CHANGED = 1, /* since it was last told */
+    HIDDEN = 2,  /* there are places in it that we may not read */
+    DENIED = 4,  /* we may not even list it */
+};
+
 /* The table above. */
 static bool may_become(enum hf_zk_survey_state from, enum hf_zk_survey_state to)
 {
     switch (from) {
     case HF_ZK_SURVEY_OFF:
-        return to == HF_ZK_SURVEY_ARMING || to == HF_ZK_SURVEY_POLLING;
+        return to == HF_ZK_SURVEY_ARMING;
     case HF_ZK_SURVEY_ARMING:
         return to == HF_ZK_SURVEY_ON || to == HF_ZK_SURVEY_POLLING;
     case HF_ZK_SURVEY_ON:
         return to == HF_ZK_SURVEY_REMOVING;
-    case HF_ZK_SURVEY_POLLING:
     case HF_ZK_SURVEY_REMOVING:
         return to == HF_ZK_SURVEY_OFF;
+    case HF_ZK_SURVEY_POLLING:
+        break;
     }
     return false;
 }
@@ -59,10 +65,68 @@ static void set_survey(struct hf_zk_survey *survey, enum hf_zk_survey_state stat
     survey->state = state;
 }
 
-static void forget_marks(struct hf_zk_survey *survey)
+/* ---- Marks ------------------------------------------------------------------------------ */
+
+/* A marked line is in use. */
+static void set_marks(struct hf_zk *zk, struct hf_zk_line *line, unsigned marks)
 {
-    hf_zk_marks_clear(&survey->marks, ~0u);
-    survey->all = false;
+    struct hf_zk_survey *survey = &zk->survey;
+    unsigned             before = line->marks;
+
+    survey->changed += (marks & CHANGED) != 0;
+    survey->changed -= (before & CHANGED) != 0;
+    survey->hidden += (marks & HIDDEN) != 0;
+    survey->hidden -= (before & HIDDEN) != 0;
+    line->marks = marks;
+    line->users += before == 0 && marks != 0;
+    if (before != 0 && marks == 0)
+        hf_zk_line_put(zk, line);
+}
+
+static void mark_line(struct hf_zk *zk, const char *name, unsigned mark, bool set)
+{
+    struct hf_zk_line *line = hf_zk_line_get(zk, name);
+
+    if (line != NULL) {
+        if (mark != CHANGED || (line->marks & DENIED) == 0)
+            set_marks(zk, line, set ? line->marks | mark : line->marks & ~mark);
+        hf_zk_line_put(zk, line);
+    }
+    if (line == NULL || zk->survey.changed > MANY)
+        zk->survey.all = true;
+}
+
+/* All lines with one of the marks `having` lose `off` and gain `on`. */
+static void change_marks(struct hf_zk *zk, unsigned having, unsigned off, unsigned on)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_line *line = zk->line[i], *next; line != NULL; line = next) {
+            next = line->next;
+            if ((line->marks & having) != 0)
+                set_marks(zk, line, (line->marks & ~off) | on);
+        }
+}
+
+/* The names of those that are CHANGED, to be freed; NULL: no memory. */
+static const char **list_changed(const struct hf_zk *zk)
+{
+    const char **names = calloc(zk->survey.changed + 1, sizeof *names);
+    size_t       count = 0;
+
+    for (size_t i = 0; i < HF_ZK_BUCKETS && names != NULL; i++)
+        for (const struct hf_zk_line *line = zk->line[i]; line != NULL; line = line->next)
+            if ((line->marks & CHANGED) != 0)
+                names[count++] = line->name;
+    assert(names == NULL || count == zk->survey.changed);
+    return names;
+}
+
+/* The next SURVEY begins anew. */
+static void forget_marks(struct hf_zk *zk)
+{
+    change_marks(zk, ~0u, ~0u, 0);
+    zk->survey.all = false;
+    zk->survey.told = 0;
 }
 
 /* ---- With the server -------------------------------------------------------------------- */
@@ -74,13 +138,13 @@ static void on_survey_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     struct hf_zk_survey *survey = data;
 
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
-        survey->unable = ++survey->losses >= LOSSES;
+        if (++survey->losses >= LOSSES)
+            set_survey(survey, HF_ZK_SURVEY_POLLING);
         return; /* hf_zk_survey_over() follows */
     }
     survey->losses = 0;
     survey->all = true;
-    survey->unable = reply->error != 0;
-    set_survey(survey, survey->unable ? HF_ZK_SURVEY_POLLING : HF_ZK_SURVEY_ON);
+    set_survey(survey, reply->error == 0 ? HF_ZK_SURVEY_ON : HF_ZK_SURVEY_POLLING);
     if (survey->task == NULL)
         survey_stop(zk); /* canceled meanwhile */
 }
@@ -90,11 +154,6 @@ static void survey_start(struct hf_zk *zk)
 {
     struct hf_zk_survey *survey = &zk->survey;
 
-    if (survey->unable) {
-        survey->all = true;
-        set_survey(survey, HF_ZK_SURVEY_POLLING);
-        return;
-    }
     set_survey(survey, HF_ZK_SURVEY_ARMING);
     size_t begin =
         hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
@@ -118,9 +177,7 @@ static void survey_stop(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     assert(survey->task == NULL);
-    forget_marks(survey);
-    if (survey->state == HF_ZK_SURVEY_POLLING)
-        set_survey(survey, HF_ZK_SURVEY_OFF);
+    forget_marks(zk);
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
@@ -136,8 +193,9 @@ void hf_zk_survey_over(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     assert(!survey->call.flying);
-    survey->state = HF_ZK_SURVEY_OFF;
-    forget_marks(survey);
+    if (survey->state != HF_ZK_SURVEY_POLLING)
+        survey->state = HF_ZK_SURVEY_OFF;
+    forget_marks(zk);
     if (survey->task != NULL)
         hf_task_finish(&survey->task->base, HF_EDOWN);
 }
@@ -145,19 +203,12 @@ void hf_zk_survey_over(struct hf_zk *zk)
 /* With another session there may be other servers. */
 void hf_zk_survey_drop(struct hf_zk *zk)
 {
-    assert(zk->survey.state == HF_ZK_SURVEY_OFF && zk->survey.task == NULL);
-    zk->survey.unable = false;
+    assert(zk->survey.task == NULL);
+    zk->survey.state = HF_ZK_SURVEY_OFF;
     zk->survey.losses = 0;
 }
 
 /* ---- What happened ---------------------------------------------------------------------- */
-
-static void mark_line(struct hf_zk_survey *survey, const char *name, unsigned mark,
-                      bool set)
-{
-    if (!hf_zk_mark(&survey->marks, name, mark, set) || survey->marks.changed > MANY)
-        survey->all = true;
-}
 
 /* A folder that is made anew may have another ACL than before. */
 void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
@@ -171,18 +222,17 @@ void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
     case HF_ZK_PATH_FOREIGN:
         break;
     case HF_ZK_PATH_FOLDER:
-        mark_line(survey, name, HF_ZK_MARK_DENIED, false);
+        mark_line(zk, name, DENIED, false);
         break;
     case HF_ZK_PATH_PLACE:
-        if (!hf_zk_is_marked(&survey->marks, name, HF_ZK_MARK_DENIED))
-            mark_line(survey, name, HF_ZK_MARK_CHANGED, true);
+        mark_line(zk, name, CHANGED, true);
     }
 }
 
 void hf_zk_survey_listed(struct hf_zk *zk, const char *name, bool denied)
 {
     if (zk->survey.state == HF_ZK_SURVEY_ON)
-        mark_line(&zk->survey, name, HF_ZK_MARK_DENIED, denied);
+        mark_line(zk, name, DENIED, denied);
 }
 
 void hf_zk_survey_found(struct hf_zk *zk, const char *name,
@@ -193,12 +243,12 @@ void hf_zk_survey_found(struct hf_zk *zk, const char *name,
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     if (name == NULL)
-        hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_HIDDEN);
+        change_marks(zk, HIDDEN, HIDDEN, 0);
     else
-        mark_line(survey, name, HF_ZK_MARK_HIDDEN, false);
+        mark_line(zk, name, HIDDEN, false);
     for (size_t i = 0; i < items->count; i++)
         if (items->item[i].hidden && items->item[i].there)
-            mark_line(survey, items->item[i].line, HF_ZK_MARK_HIDDEN, true);
+            mark_line(zk, items->item[i].line, HIDDEN, true);
 }
 
 /* ---- Answers ---------------------------------------------------------------------------- */
@@ -206,9 +256,15 @@ void hf_zk_survey_found(struct hf_zk *zk, const char *name,
 /* When it is to be answered even if nothing is known to have happened. */
 static hf_time survey_due(const struct hf_zk_survey *survey)
 {
-    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.hidden > 0)
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->hidden > 0)
         return survey->told + POLL;
     return survey->looked + LOOK;
+}
+
+/* When the server is to watch no more, without another SURVEY. */
+static hf_time idle_due(const struct hf_zk_survey *survey)
+{
+    return survey->state == HF_ZK_SURVEY_ON ? survey->told + IDLE : HF_NEVER;
 }
 
 static void answer_survey(struct hf_zk *zk)
@@ -218,20 +274,20 @@ static void answer_survey(struct hf_zk *zk)
     const char         **names = NULL;
 
     if (zk->remote.now >= survey->told + POLL)
-        hf_zk_marks_spread(&survey->marks);
-    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.changed > MANY ||
+        change_marks(zk, HIDDEN, 0, CHANGED);
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->changed > MANY ||
         zk->remote.now >= survey->looked + LOOK)
         survey->all = true;
     if (!survey->all)
-        names = hf_zk_marks_changed(&survey->marks);
+        names = list_changed(zk);
     survey->all = false;
     survey->told = zk->remote.now;
     req->changed = names;
-    req->changes = names != NULL ? survey->marks.changed : 0;
+    req->changes = names != NULL ? survey->changed : 0;
     if (req->changes == 0)
         survey->looked = zk->remote.now;
     hf_task_finish(&survey->task->base, 0); /* the names are lent until now */
-    hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_CHANGED);
+    change_marks(zk, CHANGED, CHANGED, 0);
     free(names);
 }
 
@@ -246,10 +302,10 @@ void hf_zk_survey_run(struct hf_zk *zk)
     survey->ended = false;
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return;
-    if (survey->task == NULL && now >= survey->told + IDLE)
+    if (survey->task == NULL && now >= idle_due(survey))
         survey_stop(zk);
     else if (survey->task != NULL &&
-             (survey->all || survey->marks.changed > 0 || now >= survey_due(survey)))
+             (survey->all || survey->changed > 0 || now >= survey_due(survey)))
         answer_survey(zk);
 }
 
@@ -259,7 +315,7 @@ hf_time hf_zk_survey_wake(const struct hf_zk *zk)
 
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return HF_NEVER;
-    return survey->task == NULL ? survey->told + IDLE : survey_due(survey);
+    return survey->task == NULL ? idle_due(survey) : survey_due(survey);
 }
 
 /* ---- Both ends -------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #define HF_ZK_SURVEY_H
 
 #include "store/zookeeper/link.h"
-#include "store/zookeeper/marks.h"
 
 struct hf_zk_items;
 
@@ -20,9 +19,8 @@ struct hf_zk_survey {
     enum hf_zk_survey_state state;
     struct hf_zk_task      *task; /* the SURVEY at work; NULL: none */
     struct hf_zk_call       call;
-    struct hf_zk_marks      marks;
-    bool                    all;    /* nobody knows which lines changed */
-    bool                    unable; /* the server cannot watch so */
+    size_t                  changed, hidden; /* lines with that mark */
+    bool                    all;             /* nobody knows which lines changed */
     bool                    ended;  /* a SURVEY was canceled that was not at work */
     unsigned                losses; /* connections that broke while it was asked to */
     hf_time                 told;   /* when the last SURVEY ended */

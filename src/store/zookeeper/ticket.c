@@ -34,13 +34,11 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
             hf_zk_line_put(zk, line);
         return NULL;
     }
-    ticket->zk = zk;
     ticket->late.ticket = ticket->prove.ticket = ticket;
     ticket->line = line;
     ticket->id = req->id;
     ticket->shape = req->shape;
-    ticket->slot = -1;
-    ticket->told = true;
+    ticket->slot = ticket->slot_tried = -1;
     hf_zk_uuid(zk->salt, req->id, ticket->uuid);
     assert(strlen(ticket->uuid) == HF_ZK_UUID);
 
@@ -61,25 +59,31 @@ static bool may_become(enum hf_zk_where from, enum hf_zk_where to)
     switch (from) {
     case HF_ZK_NOWHERE:
         return to != HF_ZK_NOWHERE;
-    case HF_ZK_UNSURE: /* a search ends it, which then may find the node */
-        return to == HF_ZK_NOWHERE;
+    case HF_ZK_UNSURE:
+        return to == HF_ZK_NOWHERE || to == HF_ZK_THERE;
     case HF_ZK_THERE:
-        return to != HF_ZK_THERE;
+        return to == HF_ZK_AWAY || to == HF_ZK_UNSURE;
     case HF_ZK_AWAY:
-        return to == HF_ZK_NOWHERE || to == HF_ZK_UNSURE;
+        break;
     }
     return false;
 }
 
-/* Its node counts as there, or no more. */
-static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+static bool may_be_there(const struct hf_zk_ticket *ticket)
+{
+    return ticket->where == HF_ZK_THERE || ticket->where == HF_ZK_UNSURE;
+}
+
+void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where)
 {
     assert(may_become(ticket->where, where));
-    assert(ticket->where != HF_ZK_THERE || zk->tickets > 0);
-    zk->tickets -= ticket->where == HF_ZK_THERE;
-    zk->tickets += where == HF_ZK_THERE;
+    assert(!may_be_there(ticket) || zk->tickets > 0);
+    zk->tickets -= may_be_there(ticket);
+    ticket->line->standing -= may_be_there(ticket);
     ticket->where = where;
+    zk->tickets += may_be_there(ticket);
+    ticket->line->standing += may_be_there(ticket);
 }
 
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
@@ -87,6 +91,18 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
     hf_zk_late_not(&ticket->late);
     hf_zk_unlisten(zk, &ticket->self, goes);
     hf_zk_late_not(&ticket->prove);
+}
+
+/* Its index in the last listing; line->count: it is not there. */
+static size_t find_place(const struct hf_zk_ticket *ticket)
+{
+    const struct hf_zk_line *line = ticket->line;
+    size_t                   i = hf_zk_line_find(line, ticket->seq);
+
+    for (; i < line->count && line->place[i].seq == ticket->seq; i++)
+        if (line->place[i].ticket == ticket)
+            return i;
+    return line->count;
 }
 
 void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -103,13 +119,14 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     if (ticket->beside != NULL)
         ticket->beside->beside_at = ticket->beside_at;
 
-    size_t index = hf_zk_line_find(ticket->line, ticket->seq);
-    for (; index < ticket->line->count && ticket->line->place[index].seq == ticket->seq;
-         index++)
-        if (ticket->line->place[index].ticket == ticket)
-            ticket->line->place[index].ticket = NULL;
+    size_t index;
+    while ((index = find_place(ticket)) < ticket->line->count)
+        ticket->line->place[index].ticket = NULL;
     hf_zk_ticket_quiet(zk, ticket, true);
-    zk->tickets -= ticket->where == HF_ZK_THERE;
+    zk->tickets -= may_be_there(ticket);
+    ticket->line->standing -= may_be_there(ticket);
+    if (ticket->line->standing == 0)
+        hf_zk_ears_drop(zk, ticket->line);
     hf_zk_line_put(zk, ticket->line);
     free(ticket->path);
     free(ticket->asked);
@@ -124,27 +141,24 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
 }
 
-int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
-                       size_t size, const struct hf_zk_stat *stat)
+int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                       struct hf_zk_text path, const struct hf_zk_stat *stat)
 {
+    size_t             folder = strlen(ticket->line->folder) + 1;
+    size_t             size = path.size > folder ? path.size - folder : 0;
     struct hf_zk_child child;
-    char               full[HF_ZK_PATH_MAX], copy[HF_ZK_CHILD_MAX];
 
-    assert(ticket->where == HF_ZK_NOWHERE);
-    hf_zk_child_parse(name, size, &child);
-    if (child.style == HF_ZK_FOREIGN || size >= sizeof copy)
+    assert(ticket->where == HF_ZK_NOWHERE || ticket->where == HF_ZK_UNSURE);
+    hf_zk_child_parse(path.bytes + path.size - size, size, &child);
+    /* One of an earlier session is about to be swept away: not ours to hold by. */
+    if (child.style == HF_ZK_FOREIGN || size >= HF_ZK_CHILD_MAX ||
+        stat->owner != zk->link.session)
         return HF_ELOST;
-    /* One of an earlier session, about to be swept away: not ours to hold by. */
-    if (stat->owner != zk->link.session)
-        return HF_ELOST;
-    memcpy(copy, name, size);
-    copy[size] = '\0';
-    hf_zk_path(ticket->line, copy, full);
-    char *path = strdup(full);
-    if (path == NULL)
+    char *copy = strndup(path.bytes, path.size);
+    if (copy == NULL)
         return HF_ENOMEM;
     free(ticket->path);
-    ticket->path = path;
+    ticket->path = copy;
     ticket->seq = hf_zk_child_seq(&child);
     if (ticket->shape.capacity == child.shape.capacity)
         ticket->shape.weight = child.shape.weight;
@@ -155,15 +169,16 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
         ticket->made_at = zk->remote.now;
     }
     ticket->number = child.number;
-    set_where(zk, ticket, HF_ZK_THERE);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_THERE);
     return 0;
 }
 
-void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
-                      enum hf_zk_where where)
+void hf_zk_ticket_unsure(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    assert(where != HF_ZK_THERE);
-    set_where(zk, ticket, where);
+    if (ticket->where != HF_ZK_THERE)
+        return;
+    hf_zk_ticket_quiet(zk, ticket, false);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
 }
 
 /* ---- Taken away ------------------------------------------------------------------------- */
@@ -180,14 +195,20 @@ static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     free(data);
 }
 
-static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid)
 {
-    struct cleaning  *cleaning = data;
     struct hf_zk_text text = hf_zk_get_text(&reply->body);
 
-    if (reply->error == 0 && text.size == HF_ZK_UUID &&
-        memcmp(text.bytes, cleaning->uuid, HF_ZK_UUID) == 0)
-        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, -1, on_cleaned, cleaning);
+    return reply->error == 0 && text.size == HF_ZK_UUID &&
+           memcmp(text.bytes, uuid, HF_ZK_UUID) == 0;
+}
+
+static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct cleaning *cleaning = data;
+
+    if (hf_zk_is_uuid_read(reply, cleaning->uuid))
+        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, on_cleaned, cleaning);
     else
         free(cleaning);
 }
@@ -195,7 +216,7 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
 bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret)
 {
     if (ticket->shape.claim)
-        hf_zk_claim_path(ticket->line, ret);
+        hf_zk_path(ticket->line, "claim", ret);
     else if (ticket->slot >= 0)
         hf_zk_slot_path(ticket->line, ticket->slot, ret);
     return ticket->shape.claim || ticket->slot >= 0;
@@ -222,38 +243,27 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 
 void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    struct hf_zk_line *line = ticket->line;
+    size_t index = find_place(ticket);
 
-    for (size_t i = hf_zk_line_find(line, ticket->seq);
-         i < line->count && line->place[i].seq == ticket->seq; i++) {
-        if (line->place[i].ticket != ticket)
-            continue;
-        hf_zk_line_gone(zk, line, i);
-        break;
-    }
+    if (index < ticket->line->count)
+        hf_zk_line_ended(zk, ticket->line, index);
 }
 
 void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->where != HF_ZK_THERE)
         return;
-    set_where(zk, ticket, HF_ZK_AWAY);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_AWAY);
     hf_zk_ticket_quiet(zk, ticket, true);
     give_slot_up(zk, ticket);
-    if (ticket->watch != NULL)
-        hf_task_finish(&ticket->watch->base, 0);
+    hf_zk_wait_review(zk, ticket);
     hf_zk_ticket_step_aside(zk, ticket);
+    if (ticket->line->standing == 0)
+        hf_zk_ears_drop(zk, ticket->line);
 }
 
 void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    struct hf_zk_line *line = ticket->line;
-
-    if (ticket->where != HF_ZK_THERE)
-        return;
-    for (size_t i = hf_zk_line_find(line, ticket->seq);
-         i < line->count && line->place[i].seq == ticket->seq; i++)
-        if (line->place[i].ticket == ticket)
-            return;
-    hf_zk_ticket_away(zk, ticket);
+    if (find_place(ticket) == ticket->line->count)
+        hf_zk_ticket_away(zk, ticket);
 }

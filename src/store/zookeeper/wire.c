@@ -1,6 +1,8 @@
 /* wire.c - see wire.h. */
 #include "store/zookeeper/wire.h"
 
+#include "base/grow.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,25 +35,18 @@ void hf_zk_writer_finish(struct hf_zk_writer *writer)
 /* Room for `size` more bytes at the end, or NULL. */
 static unsigned char *extend_writer(struct hf_zk_writer *writer, size_t size)
 {
-    assert(writer->used <= writer->room);
-    if (writer->failed)
+    unsigned char *bytes =
+        writer->failed ? NULL
+                       : hf_grow(writer->bytes, &writer->room, writer->used + size, 1);
+
+    assert(writer->used <= writer->room || bytes == NULL);
+    if (bytes == NULL) {
+        writer->failed = true;
         return NULL;
-    if (size > writer->room - writer->used) {
-        size_t room = writer->room < 256 ? 256 : writer->room;
-        while (room - writer->used < size && room <= SIZE_MAX / 2)
-            room *= 2;
-        unsigned char *bytes =
-            room - writer->used < size ? NULL : realloc(writer->bytes, room);
-        if (bytes == NULL) {
-            writer->failed = true;
-            return NULL;
-        }
-        writer->bytes = bytes;
-        writer->room = room;
     }
-    unsigned char *to = writer->bytes + writer->used;
+    writer->bytes = bytes;
     writer->used += size;
-    return to;
+    return bytes + writer->used - size;
 }
 
 static void put_big(struct hf_zk_writer *writer, uint64_t value, size_t size)
@@ -109,10 +104,8 @@ void hf_zk_put_bytes(struct hf_zk_writer *writer, const void *bytes, size_t size
         return;
     }
     hf_zk_put_int(writer, bytes == NULL ? -1 : (int32_t)size);
-    if (bytes == NULL)
-        return;
-    unsigned char *to = extend_writer(writer, size);
-    if (to != NULL && size > 0)
+    unsigned char *to = size > 0 ? extend_writer(writer, size) : NULL;
+    if (to != NULL)
         memcpy(to, bytes, size);
 }
 

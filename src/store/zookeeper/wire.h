@@ -62,13 +62,10 @@ enum hf_zk_error {
     HF_ZK_NO_AUTH = -102,
     HF_ZK_BAD_VERSION = -103,
     HF_ZK_NODE_EXISTS = -110,
-    HF_ZK_NOT_EMPTY = -111,
     HF_ZK_SESSION_EXPIRED = -112,
     HF_ZK_INVALID_ACL = -114,
-    HF_ZK_AUTH_FAILED = -115,
     HF_ZK_SESSION_MOVED = -118,
     HF_ZK_NOT_READ_ONLY = -119,
-    HF_ZK_NO_WATCHER = -121,
     HF_ZK_QUOTA_EXCEEDED = -125,
     HF_ZK_OVERLONG = -9999, /* our own: the answer is longer than a frame may be */
 };
@@ -87,7 +84,6 @@ enum hf_zk_event {
     HF_ZK_EVENT_DELETED = 2,
     HF_ZK_EVENT_CHANGED = 3,
     HF_ZK_EVENT_CHILDREN = 4,
-    HF_ZK_EVENT_SESSION = -1,
 };
 
 /* ---- Writing ------------------------------------------------------------------- */

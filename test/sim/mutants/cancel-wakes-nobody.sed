@@ -1,5 +1,5 @@
-# src/store/memory/verbs.c: whoever leaves without having held tells nobody
-/^static void depart/,/^}/ {
+# src/store/memory/world.c: whoever leaves without having held tells nobody
+/^void hf_world_depart/,/^}/ {
     s/hf_queue_part(place);/bool held = place->granted; &/
     s/hf_world_changed(.*);/if (held) &/
 }

@@ -1,0 +1,313 @@
+/* wait.c - waiting in line: the WATCH of a place that has not been granted.
+ *
+ *                       SLEEP, LISTEN
+ *                 +-----------------------+
+ *                 v                       |
+ *     AWAKE --> ASLEEP --LIST--> LISTING --+         what is to be done next, decide.c says:
+ *       ^         |                 |  ^             at each event, and at each listing
+ *       |         |                 +--+ the connection broke: list again
+ *       +---------+-----------------+
+ *        PASS, REFUSE, our node is gone, canceled: the WATCH is answered
+ *
+ *     state     it has
+ *     AWAKE     no WATCH, or that of a holder (self.c)
+ *     ASLEEP    places that keep it out, and whose end we hear of
+ *     LISTING   a listing on its way, or wanted as soon as there is a connection
+ *
+ * Whoever is ASLEEP has its own node watched, too, so that the end of the last place ahead is
+ * the grant: one way to the server, and one way back.  Somebody may have deleted our node, and
+ * then the next in line goes by that event as well.  If the watch is not armed yet, its answer
+ * is waited for; if it cannot be, a listing shows the node.  A semaphore is granted by a
+ * listing in any case, which shows the free slots.
+ *
+ * In a turn of a line of mutexes a client sends create and listing; SET_WATCHES for two places
+ * ahead and its own; a listing when the second ahead goes, to see who is left, while the one
+ * just ahead holds the lock; and a delete.
+ *
+ * The folder is listened to instead of places, and listed after each change, if
+ *     the WATCH follows how many are ahead,
+ *     a place cannot be read: no news of it come, so what we depend on for PROVE_DELAY is read,
+ *     or too many places would have to be listened to.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+
+#define PROVE_DELAY (100 * HF_MS)
+
+/* The drawing above. */
+static void set_wait(struct hf_zk_ticket *ticket, enum hf_zk_wait state)
+{
+    assert(ticket->wait != HF_ZK_AWAKE || state == HF_ZK_ASLEEP);
+    assert((ticket->watch == NULL) == (state == HF_ZK_AWAKE));
+    ticket->wait = state;
+}
+
+/* ---- Ends -------------------------------------------------------------------------------- */
+
+static bool needs_folder(const struct hf_zk_ticket *ticket)
+{
+    return ticket->wait != HF_ZK_AWAKE &&
+           (ticket->watch->base.req->follow || ticket->by_folder);
+}
+
+static void unlisten_folder(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    if (line->listener.watched == NULL)
+        return;
+    for (const struct hf_zk_ticket *t = line->tickets; t != NULL; t = t->beside)
+        if (needs_folder(t))
+            return;
+    hf_zk_unlisten(zk, &line->listener, false);
+}
+
+void hf_zk_wait_end(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    ticket->watch = NULL;
+    if (ticket->wait == HF_ZK_AWAKE)
+        return;
+    set_wait(ticket, HF_ZK_AWAKE);
+    ticket->by_folder = false;
+    hf_zk_late_not(&ticket->prove);
+    unlisten_folder(zk, ticket->line);
+}
+
+static void wait_fail(struct hf_zk_ticket *ticket, int status)
+{
+    hf_task_finish(&ticket->watch->base, status);
+}
+
+static void wait_out_of_memory(const struct hf_zk_ticket *ticket)
+{
+    hf_task_fail(&ticket->watch->base, HF_ENOMEM, "out of memory");
+}
+
+static void answer_wait(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                        enum hf_stand state)
+{
+    struct hf_zk_task *task = ticket->watch;
+
+    hf_zk_wait_end(zk, ticket); /* a slot may have to be taken first */
+    hf_zk_answer(zk, task, state);
+}
+
+/* Does it stand in another way than the caller knows, not being granted?  Then that is told. */
+static bool is_answered(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    const struct hf_req *req = ticket->watch->base.req;
+    bool                 holds = req->standing.state == HF_STAND_HOLDS;
+    bool waits = ticket->wait != HF_ZK_AWAKE && ticket->where == HF_ZK_THERE;
+
+    if (waits && !req->follow)
+        return false; /* and many may be ahead, who would be counted in vain */
+    struct hf_standing now =
+        hf_zk_standing(ticket, holds ? HF_STAND_HOLDS : HF_STAND_WAITS);
+
+    if (!hf_standing_differs(&now, req))
+        return false;
+    answer_wait(zk, ticket, now.state);
+    return true;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------- */
+
+static void list_line(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    if (ticket->wait != HF_ZK_LISTING)
+        set_wait(ticket, HF_ZK_LISTING);
+    hf_zk_line_refresh(zk, ticket->line);
+}
+
+/* Nobody who keeps it out is left. */
+static void pass(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
+{
+    bool there = hf_zk_self_is_there(ticket) && !hf_shape_has_slots(&ticket->shape);
+
+    if (listed || there)
+        answer_wait(zk, ticket, HF_STAND_HOLDS);
+    else if (hf_shape_has_slots(&ticket->shape) || ticket->self.watched == NULL)
+        list_line(zk, ticket);
+}
+
+static void fall_asleep(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+{
+    assert(hf_zk_decide(ticket->line, me, &ticket->shape) == HF_ZK_SLEEP);
+    if (ticket->wait != HF_ZK_ASLEEP)
+        set_wait(ticket, HF_ZK_ASLEEP);
+    hf_zk_self_listen(zk, ticket);
+    hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
+}
+
+static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+{
+    ticket->by_folder = true;
+    int r = hf_zk_line_hear_all(zk, ticket->line);
+    if (r < 0)
+        wait_out_of_memory(ticket);
+    else if (r > 0)
+        list_line(zk, ticket);
+    else
+        fall_asleep(zk, ticket, me);
+}
+
+static void listen_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+{
+    size_t index[HF_ZK_CHOOSE_MAX];
+    size_t count = hf_zk_choose(ticket->line, me, &ticket->shape, index);
+    int    r = 0;
+
+    assert(!ticket->line->stale);
+    if (count == 0 || ticket->line->hidden) {
+        listen_to_folder(zk, ticket, me);
+        return;
+    }
+    for (size_t i = 0; i < count && r == 0; i++)
+        r = hf_zk_line_hear(zk, ticket->line, index[i]);
+    if (r < 0)
+        wait_out_of_memory(ticket);
+    else
+        fall_asleep(zk, ticket, me);
+}
+
+static void take_step(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me,
+                      bool listed)
+{
+    enum hf_zk_step step = hf_zk_decide(ticket->line, me, &ticket->shape);
+
+    if (step != HF_ZK_PASS && is_answered(zk, ticket))
+        return;
+    if (needs_folder(ticket) && ticket->line->listener.watched == NULL &&
+        step == HF_ZK_SLEEP)
+        step = ticket->line->stale ? HF_ZK_LIST : HF_ZK_LISTEN;
+    switch (step) {
+    case HF_ZK_PASS:
+        pass(zk, ticket, listed);
+        break;
+    case HF_ZK_REFUSE:
+        wait_fail(ticket, hf_zk_refusal(zk, ticket->line,
+                                        hf_zk_judge(ticket->line, me, &ticket->shape)));
+        break;
+    case HF_ZK_SLEEP:
+        fall_asleep(zk, ticket, me);
+        break;
+    case HF_ZK_LIST:
+        list_line(zk, ticket);
+        break;
+    case HF_ZK_LISTEN:
+        if (needs_folder(ticket))
+            listen_to_folder(zk, ticket, me);
+        else
+            listen_ahead(zk, ticket, me);
+        break;
+    }
+}
+
+/* ---- Reviews ----------------------------------------------------------------------------- */
+
+/* `listed`: with a listing that was just taken in. */
+static void review(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
+{
+    if (ticket->watch == NULL)
+        return;
+    assert(ticket->watch->ticket == ticket && ticket->watch->base.req->op == HF_WATCH);
+    if (listed)
+        hf_zk_ticket_confirm(zk, ticket); /* that may answer it */
+    if (ticket->watch == NULL)
+        return;
+    size_t me = hf_zk_ticket_index(ticket->line, ticket);
+    if (ticket->wait == HF_ZK_AWAKE || ticket->where != HF_ZK_THERE)
+        (void)is_answered(zk, ticket);
+    else if (me == ticket->line->count)
+        list_line(zk, ticket);
+    else
+        take_step(zk, ticket, me, listed);
+}
+
+void hf_zk_wait_review(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    review(zk, ticket, false);
+}
+
+static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
+{
+    for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
+         ticket = next) {
+        next = ticket->beside;
+        review(zk, ticket, listed);
+    }
+}
+
+void hf_zk_wait_review_all(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    review_all(zk, line, false);
+}
+
+void hf_zk_wait_listed(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    review_all(zk, line, true);
+}
+
+void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error)
+{
+    for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
+         ticket = next) {
+        next = ticket->beside;
+        bool lost = ticket->wait == HF_ZK_LISTING ||
+                    hf_zk_ticket_index(line, ticket) == line->count;
+        if (ticket->wait != HF_ZK_AWAKE && lost)
+            wait_fail(ticket, hf_zk_fault(zk, error, "list", line->folder));
+    }
+}
+
+void hf_zk_wait_resume(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next)
+            if (t->wait == HF_ZK_LISTING)
+                hf_zk_line_refresh(zk, t->line);
+}
+
+/* ---- Proof ------------------------------------------------------------------------------- */
+
+/* Read what we depend on, once.  If it is hidden, we are told so. */
+static void prove_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    const struct hf_zk_line *line = ticket->line;
+    size_t                   me = hf_zk_ticket_index(line, ticket);
+    size_t                   index[HF_ZK_CHOOSE_MAX], count = 0;
+
+    assert(ticket->wait != HF_ZK_AWAKE);
+    if (me < line->count)
+        count = hf_zk_depends(line, me, &ticket->shape, index);
+    for (size_t i = 0; i < count; i++) {
+        struct hf_zk_ear *ear = line->place[index[i]].ear;
+        if (ear == NULL || hf_zk_is_read(&ear->listener))
+            continue;
+        hf_zk_read_watched(zk, &ear->listener);
+        if (!hf_zk_is_read(&ear->listener)) /* not armed, or no memory */
+            hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
+    }
+}
+
+void hf_zk_wait_run(struct hf_zk *zk)
+{
+    struct hf_zk_late *late;
+
+    while ((late = hf_zk_late_take(&zk->prove, zk->remote.now)) != NULL)
+        prove_ahead(zk, late->ticket);
+}
+
+/* ---- Begin ------------------------------------------------------------------------------- */
+
+void hf_zk_wait(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    assert(ticket->where == HF_ZK_THERE && ticket->watch == NULL);
+    ticket->watch = task;
+    if (task->base.req->standing.state == HF_STAND_HOLDS)
+        hf_zk_self_listen_later(zk, ticket);
+    else
+        set_wait(ticket, HF_ZK_ASLEEP);
+    hf_zk_wait_review(zk, ticket);
+}

@@ -1,0 +1,405 @@
+/* zookeeper_decide.c - a waiter and a server, as far as waiting goes: random lines, whose places
+ * end and become lighter whenever they like, and answers that come late.  Whatever happens, the
+ * waiter does not pass while the naive rule, applied to what the server has, keeps it out; and
+ * when nothing is on its way any more it does not sleep although it may pass.
+ *
+ *     waiter --- LIST, LISTEN ---> server --- events, listings ---> waiter
+ *
+ * Both ways are queues, as a connection is.  HF_DECIDE_SEED repeats one line.
+ */
+/* one thread */
+#include "base/random.h"
+#include "store/zookeeper/inner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES  1000000
+#define PLACES 12
+#define QUEUE  512
+#define STEPS  100
+
+/* A place at the server; its name is its generation: a lighter one has the next. */
+struct node {
+    struct hf_zk_child child;
+    int                name;
+    bool               there, watched, own;
+};
+
+enum letter { LISTING, WATCHES, ENDED };
+
+struct message {
+    enum letter what;
+    int         index, name;   /* ENDED */
+    bool        all;           /* WATCHES: the folder */
+    int         names[PLACES]; /* WATCHES: -1: not this one */
+    struct node node[PLACES];  /* LISTING */
+};
+
+struct way {
+    struct message message[QUEUE];
+    size_t         first, count;
+};
+
+static uint64_t rng;
+
+static struct node     node[PLACES]; /* the server's */
+static size_t          nodes;
+static bool            folder_watched;
+static struct way      up, down;
+static struct hf_shape mine;
+
+static struct hf_zk_place  place[PLACES]; /* the waiter's */
+static int                 name_of[PLACES];
+static struct hf_zk_ear    ear[PLACES];
+static struct hf_zk_ticket own_ticket;
+static struct hf_zk_line   line;
+static bool                listing; /* one is on its way */
+static unsigned            passes, listings, listens, sleeps;
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(hf_random_next(&rng) % limit);
+}
+
+static struct message *put(struct way *way)
+{
+    assert_true(way->count < QUEUE);
+    struct message *message = &way->message[(way->first + way->count++) % QUEUE];
+    *message = (struct message){ 0 };
+    return message;
+}
+
+static struct message *take(struct way *way)
+{
+    struct message *message = &way->message[way->first];
+
+    assert_true(way->count > 0);
+    way->first = (way->first + 1) % QUEUE;
+    way->count--;
+    return message;
+}
+
+/* ---- The server ------------------------------------------------------------------------- */
+
+static void tell_ended(size_t index)
+{
+    struct message *message = put(&down);
+
+    message->what = ENDED;
+    message->index = (int)index;
+    message->name = node[index].name;
+}
+
+/* The naive rule: all that is there, added up. */
+static enum hf_verdict naive(bool watched_only)
+{
+    struct hf_sum sum = { 0 };
+
+    for (size_t i = 0; i < nodes; i++) {
+        struct hf_shape shape = hf_zk_shape_to(&node[i].child, &mine);
+        if (node[i].there && (!watched_only || node[i].watched || node[i].own))
+            hf_sum_add(&sum, &shape);
+    }
+    return hf_sum_judge(&sum, &mine);
+}
+
+static void end_node(size_t index, bool lighter)
+{
+    struct hf_shape shape = hf_zk_shape_to(&node[index].child, &mine);
+
+    if (!node[index].there)
+        return;
+    if (node[index].watched)
+        tell_ended(index);
+    if (folder_watched) {
+        struct message *message = put(&down);
+        message->what = ENDED;
+        message->index = -1;
+        folder_watched = false;
+    }
+    node[index].watched = false;
+    if (lighter && shape.weight > 1 && !node[index].own) {
+        shape.weight = shape.capacity == HF_ALL ? 1 : 1 + below(shape.weight - 1);
+        node[index].child.shape = shape;
+        node[index].child.style = HF_ZK_CURATOR;
+        node[index].name++;
+    } else {
+        node[index].there = false;
+    }
+}
+
+static void serve(void)
+{
+    struct message *asked = take(&up);
+
+    if (asked->what == LISTING) {
+        struct message *answer = put(&down);
+        answer->what = LISTING;
+        memcpy(answer->node, node, sizeof node);
+        return;
+    }
+    if (asked->all) { /* as of a listing: its watch may be late */
+        bool changed = false;
+        for (size_t i = 0; i < nodes; i++)
+            changed = changed || asked->names[i] != (node[i].there ? node[i].name : -1);
+        folder_watched = !changed;
+        if (changed) {
+            struct message *answer = put(&down);
+            answer->what = ENDED;
+            answer->index = -1;
+        }
+        return;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        if (asked->names[i] < 0)
+            continue;
+        if (node[i].there && node[i].name == asked->names[i]) {
+            node[i].watched = true;
+        } else {
+            struct message *answer = put(&down);
+            answer->what = ENDED;
+            answer->index = (int)i;
+            answer->name = asked->names[i];
+        }
+    }
+}
+
+/* ---- The waiter ------------------------------------------------------------------------- */
+
+static void mark_stale(void)
+{
+    line.stale = true;
+    while (line.head < line.count && line.place[line.head].state == HF_ZK_GONE)
+        line.head++;
+}
+
+static void take_in(const struct node *listed)
+{
+    line.count = line.head = 0;
+    line.stale = listing = false;
+    for (size_t i = 0; i < nodes; i++) {
+        bool left = listed[i].own && !node[i].there; /* we know that we have left */
+        if (!listed[i].there || left) {
+            ear[i].seq = 0;
+            continue;
+        }
+        bool heard = ear[i].seq != 0 && (int)ear[i].seq == listed[i].name + 1;
+        if (!heard)
+            ear[i].seq = 0;
+        name_of[line.count] = listed[i].name;
+        place[line.count++] =
+            (struct hf_zk_place){ .child = listed[i].child,
+                                  .seq = i,
+                                  .ticket = listed[i].own ? &own_ticket : NULL,
+                                  .ear = heard ? &ear[i] : NULL };
+    }
+}
+
+static void hear(const struct message *message)
+{
+    if (message->what == LISTING) {
+        take_in(message->node);
+        return;
+    }
+    if (message->index < 0) {
+        line.listener.watched = NULL;
+        line.stale = true;
+        return;
+    }
+    for (size_t i = 0; i < line.count; i++) {
+        if ((int)place[i].seq != message->index || name_of[i] != message->name ||
+            place[i].state != HF_ZK_STANDS)
+            continue;
+        ear[message->index].seq = 0;
+        hf_zk_place_end(&place[i]);
+        mark_stale();
+    }
+}
+
+static void send_listen(void)
+{
+    size_t          index[HF_ZK_CHOOSE_MAX];
+    size_t          count = hf_zk_choose(&line, line.count, &mine, index);
+    struct message *message = put(&up);
+
+    message->what = WATCHES;
+    memset(message->names, -1, sizeof message->names);
+    message->all = count == 0 || below(20) == 0; /* somebody follows it */
+    for (size_t i = 0; i < (message->all ? line.count : count); i++) {
+        size_t at = message->all ? i : index[i];
+        message->names[place[at].seq] = name_of[at];
+        if (message->all || place[at].ticket != NULL)
+            continue;
+        assert_int_equal(place[at].state, HF_ZK_STANDS);
+        place[at].ear = &ear[place[at].seq];
+        ear[place[at].seq].seq = (uint64_t)name_of[at] + 1;
+    }
+    if (message->all)
+        line.listener.watched = (struct hf_zk_watched *)&line;
+    enum hf_zk_step step = hf_zk_decide(&line, line.count, &mine);
+    assert_int_equal(step, HF_ZK_SLEEP); /* what it chose is enough */
+}
+
+/* True: it holds. */
+static bool review(void)
+{
+    enum hf_zk_step step = hf_zk_decide(&line, line.count, &mine);
+
+    switch (step) {
+    case HF_ZK_PASS:
+        assert_int_equal(naive(false), HF_PASSES);
+        passes++;
+        return true;
+    case HF_ZK_LIST:
+        if (!listing)
+            put(&up)->what = LISTING;
+        listings += !listing;
+        listing = true;
+        break;
+    case HF_ZK_LISTEN:
+        listens++;
+        send_listen();
+        break;
+    case HF_ZK_SLEEP:
+        sleeps++;
+        if (up.count == 0 && down.count == 0) {
+            assert_int_not_equal(naive(false), HF_PASSES);
+            assert_true(folder_watched || naive(true) != HF_PASSES);
+        }
+        break;
+    case HF_ZK_REFUSE:
+        fail_msg("nothing of another kind is in this line");
+    }
+    assert_true(step == HF_ZK_SLEEP || up.count + down.count > 0);
+    return false;
+}
+
+/* ---- Lines ------------------------------------------------------------------------------ */
+
+static struct hf_shape random_shape(unsigned kind, uint32_t capacity)
+{
+    bool writer = below(3) == 0;
+
+    if (kind == 0)
+        return (struct hf_shape){ .weight = 1, .capacity = 1 };
+    if (kind == 1)
+        return (struct hf_shape){ .weight = writer ? HF_ALL : 1, .capacity = HF_ALL };
+    return (struct hf_shape){ .weight = below(2) ? 1 : 1 + below(capacity),
+                              .capacity = capacity };
+}
+
+static void begin_line(void)
+{
+    unsigned kind = below(3);
+    uint32_t capacity = 2 + below(5);
+    bool     kazoo = below(4) == 0;
+
+    up.count = down.count = 0;
+    folder_watched = listing = false;
+    mine = random_shape(kind, capacity);
+    nodes = below(PLACES + 1);
+    own_ticket.shape = mine;
+    memset(ear, 0, sizeof ear);
+    for (size_t i = 0; i < nodes; i++) {
+        struct hf_shape shape = random_shape(kind, capacity);
+        node[i] = (struct node){ .there = true, .own = below(6) == 0 };
+        node[i].child = (struct hf_zk_child){ .style = HF_ZK_CURATOR, .shape = shape };
+        if (kazoo && (shape.capacity == 1 || shape.weight == HF_ALL)) {
+            node[i].child.style = HF_ZK_KAZOO;
+            node[i].child.shape = (struct hf_shape){ .weight = 1, .capacity = 1 };
+        }
+    }
+    line = (struct hf_zk_line){ .place = place };
+    take_in(node);
+}
+
+/* An own place ends as soon as its LEAVE is sent. */
+static void end_own(size_t index)
+{
+    end_node(index, false);
+    for (size_t i = 0; i < line.count; i++) {
+        if (place[i].seq != index || place[i].state != HF_ZK_STANDS)
+            continue;
+        hf_zk_place_end(&place[i]);
+        mark_stale();
+    }
+}
+
+static void end_any(size_t index)
+{
+    if (node[index].own)
+        end_own(index);
+    else
+        end_node(index, below(4) == 0);
+}
+
+static bool play_step(void)
+{
+    size_t index = below((unsigned)nodes);
+
+    switch (below(8)) {
+    case 0:
+        end_any(index);
+        return node[index].own && review();
+    case 1:
+    case 2:
+        if (up.count > 0)
+            serve();
+        return false;
+    default:
+        if (down.count > 0)
+            hear(take(&down));
+        return review();
+    }
+}
+
+/* In the end everybody leaves, and all that is on its way arrives. */
+static void play_line(void)
+{
+    begin_line();
+    bool held = review();
+    for (unsigned steps = below(STEPS); steps > 0 && !held; steps--)
+        held = play_step();
+    for (size_t i = 0; i < nodes && !held; i++)
+        node[i].own ? end_own(i) : end_node(i, false);
+    for (int rest = 0; rest < STEPS && !held; rest++) {
+        if (up.count > 0)
+            serve();
+        else if (down.count > 0)
+            hear(take(&down));
+        held = review();
+    }
+    assert_true(held);
+}
+
+static void never_too_early_and_never_too_late(void **state)
+{
+    const char *text = getenv("HF_DECIDE_SEED");
+    uint64_t    seed = text != NULL ? strtoull(text, NULL, 0) : hf_random();
+
+    (void)state;
+    print_message("# HF_DECIDE_SEED=%llu\n", (unsigned long long)seed);
+    rng = seed;
+    for (long i = 0; i < LINES; i++)
+        play_line();
+    print_message("# %u passed, %u listings, %u listens, %u sleeps\n", passes, listings,
+                  listens, sleeps);
+    assert_true(listings > 0 && listens > 0 && sleeps > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(never_too_early_and_never_too_late),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
