@@ -189,7 +189,7 @@ void hf_zk_wait_forget(struct hf_zk *zk);
  * it surely there? */
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-bool hf_zk_self_is_there(const struct hf_zk_ticket *ticket);
+bool hf_zk_self_is_there(const struct hf_zk *zk, const struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
 
 /* since.c: did it have to wait for long?  Then its own node is to be read. */

@@ -121,7 +121,7 @@ static void list_line(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 /* Nobody who keeps it out is left. */
 static void pass(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
 {
-    bool there = hf_zk_self_is_there(ticket) && !hf_shape_has_slots(&ticket->shape);
+    bool there = hf_zk_self_is_there(zk, ticket) && !hf_shape_has_slots(&ticket->shape);
 
     if (listed || there)
         answer_wait(zk, ticket, HF_STAND_HOLDS);
