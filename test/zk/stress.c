@@ -220,7 +220,7 @@ static void advance(struct seat *self)
 
 /* ---- What comes to their mind ----------------------------------------------------------- */
 
-static void end_watch(struct seat *self)
+static void cancel_watch(struct seat *self)
 {
     self->player->store->impl->cancel(self->player->store, &self->watching.req);
 }
@@ -239,14 +239,14 @@ static void play(struct seat *self)
     case WAITING:
         self->drop = !ending && draw(self->player < player + MANY ? 16 : 4) == 0;
         if (self->drop)
-            end_watch(self);
+            cancel_watch(self);
         break;
     case HELD:
         if (!ending && self->stays > 0 && self->stays-- > 0)
             break;
         self->lessen = !ending && draw(3) == 0 && self->shape.weight == HF_ALL;
         self->drop = !self->lessen;
-        end_watch(self);
+        cancel_watch(self);
         break;
     default:
         break;
