@@ -207,7 +207,8 @@ static void what_nobody_told_is_noticed(void **state)
 
     player_open(&eye);
     start_survey(&eye, &survey);
-    lab_sql(lab, "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'old', 0, 0, 0)");
+    lab_sql(lab,
+            "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'old', 0, 0, 0)");
     assert_true(await_survey(&eye, &survey, LIMIT));
     assert_int_equal(survey.status, 0);
     assert_int_equal(survey.changes, 0);
