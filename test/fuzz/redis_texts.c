@@ -25,14 +25,13 @@ static bool nothing_to_renew(struct hf_served *served)
 /* A message is about a place of ours or about none; it never makes one. */
 static void hear(char *text)
 {
-    static const struct hf_served_ops ops = { .renew = nothing_to_renew };
-    static const struct hf_remote_ops remote_ops = { .task_size =
-                                                         sizeof(struct hf_redis_task) };
+    static const struct hf_served_ops ops = { .task_size = sizeof(struct hf_redis_task),
+                                              .renew = nothing_to_renew };
     static struct hf_served           served;
     struct hf_req req = { .id = 7, .name = "a", .shape = { 1, 1, false } };
 
     memset(&served, 0, sizeof served);
-    hf_served_init(&served, &ops, &remote_ops, NULL);
+    hf_served_init(&served, &ops, NULL);
     struct hf_served_place *place = hf_served_place_new(&served, &req);
     assert(place != NULL);
     hf_served_message(&served, text);

@@ -237,7 +237,7 @@ def the_rule_in_Lua():
     import redis
     with server(redis) as there:
         space = lines.Space(there.path)
-        sessions = [space.session() for _ in range(3)]
+        sessions = [space.session(ttl=20 * lines.TTL) for _ in range(3)]
         for line in make_lines():
             replies = space.link.calls(*redis_commands(sessions, line))
             found = []

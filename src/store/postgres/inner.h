@@ -6,7 +6,7 @@
  *   schema.c   the schema                   session.c bye.c  hello, renewals, lost; its end
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   task.c     how a verb is put to it     store.c    process, open, close
- *   list.c history.c examine.c  what is special of the verbs (served/served.h)
+ *   list.c examine.c  what is special of the verbs (served/served.h)
  *   socket.c   libpq's socket
  *
  * What the database keeps is told in schema.sql.

@@ -85,6 +85,7 @@ static void want_news(struct hf_served *served, bool at_once)
 
 /* Renewals find out who is dead; there is no need for another. */
 static const struct hf_served_ops ops = {
+    .task_size = sizeof(struct hf_pg_task),
     .begin = hf_pg_task_begin,
     .begin_read = hf_pg_task_begin_read,
     .add_number = hf_pg_add_number,
@@ -105,21 +106,6 @@ static const struct hf_served_ops ops = {
     .history = hf_pg_history,
     .want_news = want_news,
     .waiter_may_hold = true,
-};
-
-static void free_task(struct hf_task *task)
-{
-    hf_served_past_free(((struct hf_served_task *)task)->past);
-}
-
-static const struct hf_remote_ops remote_ops = {
-    .task_size = sizeof(struct hf_pg_task),
-    .begin = hf_served_begin,
-    .end_watch = hf_served_end_watch,
-    .end_task = hf_served_end_task,
-    .free_task = free_task,
-    .may_have = hf_served_may_have,
-    .lose = hf_served_lose,
 };
 
 static hf_time postgres_wake(const struct hf_pg *pg)
@@ -174,7 +160,7 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&pg->served, &ops, &remote_ops, &pg->dial);
+    hf_served_init(&pg->served, &ops, &pg->dial);
     int r = hf_served_take_session(&pg->served, config, errmsg);
     if (r == 0)
         r = hf_pg_config_init(&pg->config, config, errmsg);

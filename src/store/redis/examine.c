@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hf_redis_examine_free(struct hf_task *task)
+void hf_redis_examine_free(struct hf_served_task *task)
 {
     struct hf_redis_examine *examine = ((struct hf_redis_task *)task)->examine;
 

@@ -7,7 +7,7 @@
  *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
  *   store.c    process, open, close           task.c     how a verb is put to the server
- *   replicas.c list.c history.c examine.c  what is special of the verbs (served/served.h)
+ *   replicas.c list.c examine.c  what is special of the verbs (served/served.h)
  *
  * What the server keeps is told in base.lua.
  */
@@ -217,14 +217,11 @@ void hf_redis_task_send(struct hf_served_task *task);
 hf_served_on_answer hf_redis_list;
 void                hf_redis_listing_free(struct hf_redis_listing *listing);
 void                hf_redis_examine(struct hf_served_task *task);
-void                hf_redis_examine_free(struct hf_task *task);
+void                hf_redis_examine_free(struct hf_served_task *task);
 hf_served_on_answer hf_redis_history;
 
 /* list.c: a place as the server keeps it, cut up where it is.  False: it is none. */
 bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);
-
-/* What is behind the zero byte of such a text, which was not cut up yet; "" if nothing is. */
-const char *hf_redis_behind(const redisReply *text);
 
 /* replicas.c: answer once enough of them have heard that it is granted. */
 void hf_redis_replicas_wait(struct hf_served_task *task);

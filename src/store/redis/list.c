@@ -1,7 +1,7 @@
-/* list.c - LIST: every place that the server tells, a piece of them at a time.
+/* list.c - LIST and HISTORY: every place, or record, that the server tells, a piece at a time.
  *
- * Texts are kept until the last piece has come.  Meanwhile a place that waited may have been
- * granted: then it is told twice, and what was told last counts.
+ * Texts of places are kept until the last piece has come.  Meanwhile a place that waited may
+ * have been granted: then it is told twice, and what was told last counts.
  */
 #include "store/redis/inner.h"
 
@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST     5 /* part of the answer that is a place */
+#define FIRST 5 /* part of the answer that is a place */
+#define NUMBERS \
+    3 /* ... and part of one of HISTORY that is a number, and the next its record */
 #define TEXT_MAX  (256 * 1024 * 1024)
 #define SINCE_MAX ((int64_t)1 << 60)
 #define LEFT_MAX  ((int64_t)24 * 3600 * 1000000)
@@ -48,7 +50,8 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
     return true;
 }
 
-const char *hf_redis_behind(const redisReply *text)
+/* What is behind the zero byte of such a text, which was not cut up yet; "" if nothing is. */
+static const char *behind_text(const redisReply *text)
 {
     size_t size = strlen(text->str);
 
@@ -114,7 +117,7 @@ static bool keep_piece(struct hf_redis_listing *listing, const redisReply *reply
         bool              is_text = part->type == REDIS_REPLY_STRING;
 
         if (!keep_text(listing, is_text ? part->str : "") ||
-            !keep_text(listing, is_text ? hf_redis_behind(part) : ""))
+            !keep_text(listing, is_text ? behind_text(part) : ""))
             return false;
         listing->count++;
     }
@@ -225,4 +228,51 @@ void hf_redis_list(struct hf_served_task *task, int code, const void *data)
     } else {
         tell_listing(task, *listing, hf_redis_number(reply, 3));
     }
+}
+
+/* ---- HISTORY -------------------------------------------------------------------- */
+
+/* A record is kept as a place is: what happened stands for its state, and when for since
+ * when.  Behind a zero byte there is why somebody asked. */
+static bool read_record(const redisReply *part, struct hf_past *ret)
+{
+    struct hf_ticket place;
+
+    if (part->type != REDIS_REPLY_STRING)
+        return false;
+    char        what = part->str[0];
+    const char *reason = behind_text(part);
+    if (!hf_redis_ticket_parse(part->str, &place))
+        return false;
+    *ret = (struct hf_past){
+        .time = place.since,
+        .what = what,
+        .line = place.line,
+        .token = place.token,
+        .shape = place.shape,
+        .slot = place.slot,
+        .note = place.note,
+        .reason = reason,
+    };
+    return true;
+}
+
+/* { 0, newest, seen, number, record, ... }.  What cannot be read is left out. */
+void hf_redis_history(struct hf_served_task *task, int code, const void *data)
+{
+    const redisReply *reply = data;
+    struct hf_past    past;
+
+    (void)code;
+    for (size_t i = NUMBERS; i + 1 < reply->elements; i += 2) {
+        if (!read_record(reply->element[i + 1], &past))
+            continue;
+        past.number = (uint64_t)hf_redis_number(reply, i);
+        if (!hf_served_recall(task, &past)) {
+            hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+            return;
+        }
+    }
+    hf_served_recalled(task, (uint64_t)hf_redis_number(reply, 1),
+                       (uint64_t)hf_redis_number(reply, 2));
 }

@@ -53,14 +53,15 @@ static const char *changed_name(const void *reply, size_t index)
     return hf_redis_text(reply, 4 + index);
 }
 
-static void free_task(struct hf_task *task)
+static void free_task(struct hf_served_task *task)
 {
     hf_redis_examine_free(task);
     hf_redis_listing_free(((struct hf_redis_task *)task)->listing);
-    hf_served_past_free(((struct hf_served_task *)task)->past);
 }
 
 static const struct hf_served_ops ops = {
+    .task_size = sizeof(struct hf_redis_task),
+    .free_task = free_task,
     .begin = hf_redis_begin,
     .begin_read = hf_redis_begin_read,
     .add_number = hf_redis_add_number,
@@ -82,16 +83,6 @@ static const struct hf_served_ops ops = {
     .watch_until = watch_until,
     .survey_until = survey_until,
     .renew_in = renew_in,
-};
-
-static const struct hf_remote_ops remote_ops = {
-    .task_size = sizeof(struct hf_redis_task),
-    .begin = hf_served_begin,
-    .end_watch = hf_served_end_watch,
-    .end_task = hf_served_end_task,
-    .free_task = free_task,
-    .may_have = hf_served_may_have,
-    .lose = hf_served_lose,
 };
 
 static hf_time redis_wake(const struct hf_redis *redis)
@@ -186,7 +177,7 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&redis->served, &ops, &remote_ops, &redis->link.conn.dial);
+    hf_served_init(&redis->served, &ops, &redis->link.conn.dial);
     int r = hf_served_take_session(&redis->served, config, errmsg);
     if (r == 0)
         r = hf_redis_config_init(&redis->config, config, errmsg);

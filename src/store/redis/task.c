@@ -10,16 +10,11 @@ struct form {
 };
 
 static const struct form forms[] = {
-    [HF_ENTER] = { HF_REDIS_ENTER, true },
-    [HF_WATCH] = { HF_REDIS_WATCH, false },
-    [HF_LEAVE] = { HF_REDIS_LEAVE, true },
-    [HF_LIST] = { HF_REDIS_LIST, false },
-    [HF_BREAK] = { HF_REDIS_BREAK, false },
-    [HF_AMEND] = { HF_REDIS_AMEND, true },
-    [HF_ASK] = { HF_REDIS_ASK, false },
-    [HF_PROVE] = { HF_REDIS_PROVE, false },
-    [HF_EXAMINE] = { HF_REDIS_EXAMINE, false },
-    [HF_SURVEY] = { HF_REDIS_SURVEY, false },
+    [HF_ENTER] = { HF_REDIS_ENTER, true },      [HF_WATCH] = { HF_REDIS_WATCH, false },
+    [HF_LEAVE] = { HF_REDIS_LEAVE, true },      [HF_LIST] = { HF_REDIS_LIST, false },
+    [HF_BREAK] = { HF_REDIS_BREAK, false },     [HF_AMEND] = { HF_REDIS_AMEND, true },
+    [HF_ASK] = { HF_REDIS_ASK, false },         [HF_PROVE] = { HF_REDIS_PROVE, false },
+    [HF_EXAMINE] = { HF_REDIS_EXAMINE, false }, [HF_SURVEY] = { HF_REDIS_SURVEY, false },
     [HF_HISTORY] = { HF_REDIS_HISTORY, false },
 };
 

@@ -27,11 +27,3 @@ void hf_served_anybody(struct hf_served_task *task)
         served->ops->add_note(served, req->note);
     hf_served_send(task, on_found);
 }
-
-void hf_served_prove(struct hf_served_task *task)
-{
-    if (task->base.req->id != 0)
-        hf_served_prove_own(task);
-    else
-        hf_served_anybody(task);
-}

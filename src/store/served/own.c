@@ -112,11 +112,14 @@ static void on_proven(struct hf_served_task *task, int code, const void *reply)
 }
 
 /* A renewal, and right behind it what the server says of the place. */
-void hf_served_prove_own(struct hf_served_task *task)
+void hf_served_prove(struct hf_served_task *task)
 {
     struct hf_served *served = hf_served_of(task);
 
-    assert(task->base.req->id != 0);
+    if (task->base.req->id == 0) {
+        hf_served_anybody(task);
+        return;
+    }
     if (!served->ops->renew(served))
         return;
     served->ops->begin_read(task);

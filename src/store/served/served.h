@@ -147,6 +147,9 @@ enum hf_served_fault {
 };
 
 struct hf_served_ops {
+    size_t task_size;                               /* of the store's own tasks */
+    void (*free_task)(struct hf_served_task *task); /* what it has more; NULL: nothing */
+
     /* A call: our session, the place and the line of the request, as the server wants them
      * for this verb.  Then what else it takes.  begin_read: of the function that tells how
      * the own place stands, which WATCH and PROVE call, and which takes no more. */
@@ -224,6 +227,7 @@ struct hf_served {
         struct hf_remote remote;
     };
     const struct hf_served_ops *ops;
+    struct hf_remote_ops        remote_ops;             /* ours, for requests at work */
     char                        sid[HF_SERVED_SID + 1]; /* of our session */
     bool                        fresh; /* ... which the server does not know yet */
     bool                    executes; /* it is the one that a will is of: see session.c */
@@ -241,7 +245,7 @@ struct hf_served {
 };
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
-                    const struct hf_remote_ops *remote_ops, struct hf_dial *dial);
+                    struct hf_dial *dial);
 /* Nothing flies any more. */
 void hf_served_finish(struct hf_served *served);
 
@@ -264,13 +268,6 @@ static inline bool hf_served_is_over(const struct hf_served *served)
 {
     return served->executes && served->base.link == HF_LINK_LOST;
 }
-
-/* For the store's struct hf_remote_ops. */
-void hf_served_begin(struct hf_task *task);
-void hf_served_end_watch(struct hf_task *task);
-void hf_served_end_task(struct hf_task *task);
-bool hf_served_may_have(const struct hf_remote *remote, uint64_t id);
-void hf_served_lose(struct hf_remote *remote);
 
 /* The connection broke.  Those that fly are left to end by the answer that there is none. */
 void hf_served_tasks_fail(struct hf_served *served);
@@ -332,7 +329,6 @@ void hf_served_leave(struct hf_served_task *task);
 void hf_served_watch(struct hf_served_task *task);
 void hf_served_anybody(struct hf_served_task *task); /* BREAK, ASK, PROVE by a token */
 void hf_served_prove(struct hf_served_task *task);
-void hf_served_prove_own(struct hf_served_task *task);
 void hf_served_list(struct hf_served_task *task);
 void hf_served_survey(struct hf_served_task *task);
 void hf_served_history(struct hf_served_task *task);

@@ -6,24 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
-                    const struct hf_remote_ops *remote_ops, struct hf_dial *dial)
-{
-    hf_remote_init(&served->remote, remote_ops, dial);
-    served->ops = ops;
-    served->survey.due = HF_NEVER;
-}
-
-void hf_served_finish(struct hf_served *served)
-{
-    hf_remote_finish(&served->remote);
-    assert(served->outsiders == 0);
-    hf_served_places_drop(served);
-    free(served->ticket);
-    free(served->survey.name);
-}
-
-void hf_served_begin(struct hf_task *task)
+static void begin_task(struct hf_task *task)
 {
     static void (*const verbs[])(struct hf_served_task *) = {
         [HF_ENTER] = hf_served_enter,   [HF_WATCH] = hf_served_watch,
@@ -41,7 +24,7 @@ void hf_served_begin(struct hf_task *task)
         verbs[task->req->op]((struct hf_served_task *)task);
 }
 
-void hf_served_end_task(struct hf_task *base)
+static void end_task(struct hf_task *base)
 {
     struct hf_served_task *task = (struct hf_served_task *)base;
 
@@ -51,7 +34,7 @@ void hf_served_end_task(struct hf_task *base)
 }
 
 /* If its call is under way, it ends with the answer. */
-void hf_served_end_watch(struct hf_task *base)
+static void end_watch(struct hf_task *base)
 {
     struct hf_served_task *task = (struct hf_served_task *)base;
 
@@ -61,7 +44,16 @@ void hf_served_end_watch(struct hf_task *base)
         hf_task_finish(base, HF_ECANCELED);
 }
 
-bool hf_served_may_have(const struct hf_remote *remote, uint64_t id)
+static void free_task(struct hf_task *base)
+{
+    struct hf_served_task *task = (struct hf_served_task *)base;
+
+    hf_served_past_free(task->past);
+    if (hf_served_of(task)->ops->free_task != NULL)
+        hf_served_of(task)->ops->free_task(task);
+}
+
+static bool may_have(const struct hf_remote *remote, uint64_t id)
 {
     return hf_served_place_find((const struct hf_served *)remote, id) != NULL;
 }
@@ -99,7 +91,7 @@ void hf_served_tasks_fail(struct hf_served *served)
         hf_task_finish(task, HF_EDOWN);
 }
 
-void hf_served_lose(struct hf_remote *remote)
+static void lose(struct hf_remote *remote)
 {
     struct hf_served *served = (struct hf_served *)remote;
 
@@ -108,4 +100,32 @@ void hf_served_lose(struct hf_remote *remote)
     hf_served_tasks_fail(served);
     hf_served_places_drop(served);
     assert(served->places == 0);
+}
+
+/* ---- Both ends of its life ------------------------------------------------------ */
+
+void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
+                    struct hf_dial *dial)
+{
+    served->remote_ops = (struct hf_remote_ops){
+        .task_size = ops->task_size,
+        .begin = begin_task,
+        .end_watch = end_watch,
+        .end_task = end_task,
+        .free_task = free_task,
+        .may_have = may_have,
+        .lose = lose,
+    };
+    hf_remote_init(&served->remote, &served->remote_ops, dial);
+    served->ops = ops;
+    served->survey.due = HF_NEVER;
+}
+
+void hf_served_finish(struct hf_served *served)
+{
+    hf_remote_finish(&served->remote);
+    assert(served->outsiders == 0);
+    hf_served_places_drop(served);
+    free(served->ticket);
+    free(served->survey.name);
 }

@@ -177,8 +177,8 @@ void hf_served_watch_place(struct hf_served_task *task)
     assert(!task->flying);
     if (req->canceled) {
         hf_task_finish(&task->base, HF_ECANCELED);
-    } else if (now.state != HF_STAND_NONE && (place->news != place->read ||
-                                              hf_served_is_unsafe(served, place))) {
+    } else if (now.state != HF_STAND_NONE &&
+               (place->news != place->read || hf_served_is_unsafe(served, place))) {
         read_place(task, place);
     } else if (now.state == HF_STAND_NONE || hf_standing_differs(&now, req)) {
         req->standing = now;

@@ -203,6 +203,7 @@ static void renew_in(struct hf_served *served, int64_t us)
 }
 
 static const struct hf_served_ops ops = {
+    .task_size = sizeof(struct hf_served_task),
     .begin = begin,
     .begin_read = begin_read,
     .add_number = add_number,
@@ -223,22 +224,13 @@ static const struct hf_served_ops ops = {
     .renew_in = renew_in,
 };
 
-static const struct hf_remote_ops remote_ops = {
-    .task_size = sizeof(struct hf_served_task),
-    .begin = hf_served_begin,
-    .end_watch = hf_served_end_watch,
-    .end_task = hf_served_end_task,
-    .may_have = hf_served_may_have,
-    .lose = hf_served_lose,
-};
-
 /* ---- Its user ----------------------------------------------------------------------------------- */
 
 int served_start(void **state)
 {
     (void)state;
     memset(&sfake, 0, sizeof sfake);
-    hf_served_init(&sfake.served, &ops, &remote_ops, &sfake.dial);
+    hf_served_init(&sfake.served, &ops, &sfake.dial);
     sfake.served.remote.now = HF_SEC;
     served_connect();
     return 0;
