@@ -75,7 +75,8 @@ def what_a_killed_client_left_is_in_nobodys_way(t):
 def an_older_client_that_had_the_store_open_is_refused(t):
     token(t)
     watcher = t.start("watch", "x")
-    t.until("it watches", lambda: t.run("list").code == 0 and len(list(t.path("locks.db-wake").iterdir())) > 0)
+    files = f"/proc/{watcher.pid}/fd"
+    t.until("it watches", lambda: any("inotify" in os.readlink(f"{files}/{fd}") for fd in os.listdir(files)))
     token(t, executable=NEXT)
     done = t.finish(watcher)
     refused(t, done, NEWER)

@@ -21,7 +21,7 @@ def row(t, name, seq, weight, capacity, claim=0, alive=True):
     path = str(t.path("locks.db"))
     t.equal(t.run("run", name, "--", "true").code, 0)
     base = sqlite3.connect(path, timeout=10)
-    base.execute("INSERT OR REPLACE INTO ticket VALUES (?, ?, 77, ?, ?, ?, 1, 1, -1, 'user=a host=b pid=1')",
+    base.execute("INSERT OR REPLACE INTO ticket VALUES (?, ?, 77, ?, ?, ?, 1, 1, -1, 'user=a host=b pid=1', 0, 0, 0)",
                  (name, seq, weight, capacity, claim))
     base.commit()
     with open(path + "-live", "r+b") as file:

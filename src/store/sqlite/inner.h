@@ -143,6 +143,9 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- store.c ---------------------------------------------------------------- */
 
+/* Nothing is answered yet. */
+void hf_sq_clear_answer(struct hf_req *req);
+
 /* A request is answered: done() will be called soon. */
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status);
 
@@ -318,9 +321,6 @@ void hf_sq_leave_all(struct hf_sq *sq);
 
 /* Whatever the database says, that ticket is ours no more. */
 void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own);
-
-/* Nothing is answered yet. */
-void hf_sq_clear_answer(struct hf_req *req);
 
 /* Strings lent out with an answer.  NULL: no memory. */
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text);

@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hf_sq_clear_answer(struct hf_req *req)
-{
-    req->line = (struct hf_line){ 0 };
-    req->findings = 0;
-    req->changes = 0;
-    req->pasts = 0;
-}
-
 /* ---- What is lent out ------------------------------------------------------------- */
 
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)

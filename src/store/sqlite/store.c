@@ -38,6 +38,14 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- Requests ----------------------------------------------------------------- */
 
+void hf_sq_clear_answer(struct hf_req *req)
+{
+    req->line = (struct hf_line){ 0 };
+    req->findings = 0;
+    req->changes = 0;
+    req->pasts = 0;
+}
+
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
 {
     assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */

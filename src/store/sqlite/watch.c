@@ -32,25 +32,35 @@ static struct hf_req *take_off(struct hf_sq_watch *watch)
         watch->next->prev = watch->prev;
     watch->req = NULL;
     req->work = NULL;
-    if (watch->own == NULL) {
-        free(watch->ties.tie);
-        free(watch);
-    }
     return req;
+}
+
+/* That of an own place stays with the place. */
+static void forget(struct hf_sq_watch *watch)
+{
+    if (watch->own != NULL)
+        return;
+    free(watch->ties.tie);
+    free(watch);
 }
 
 bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req)
 {
     if (req->op != HF_WATCH || req->work == NULL)
         return false;
-    hf_sq_finish(sq, take_off(req->work), HF_ECANCELED);
+    struct hf_sq_watch *watch = req->work;
+    hf_sq_finish(sq, take_off(watch), HF_ECANCELED);
+    forget(watch);
     return true;
 }
 
 void hf_sq_watches_drop(struct hf_sq *sq)
 {
-    while (sq->watches != NULL)
-        hf_sq_finish(sq, take_off(sq->watches), HF_EDOWN);
+    while (sq->watches != NULL) {
+        struct hf_sq_watch *watch = sq->watches;
+        hf_sq_finish(sq, take_off(watch), HF_EDOWN);
+        forget(watch);
+    }
 }
 
 void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own)
@@ -112,8 +122,10 @@ bool hf_sq_watches_written(struct hf_sq *sq)
         if (!is_of_line(watch))
             continue;
         any = true;
-        if (sq->now >= soon)
-            wake(sq, watch);
+        if (sq->now < soon)
+            continue;
+        wake(sq, watch);
+        forget(watch);
     }
     if (any && sq->now < soon)
         sq->glance = soon;
@@ -143,8 +155,10 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (has_dead(sq, &watch->ties, sid, &still))
-            wake(sq, watch);
+        if (!has_dead(sq, &watch->ties, sid, &still))
+            continue;
+        wake(sq, watch);
+        forget(watch);
     }
     return still;
 }
@@ -285,10 +299,8 @@ static int watch_outside(struct hf_sq *sq, struct hf_req *req)
             r = hf_sq_tie(sq, &watch->ties, &sq->rows.row[i]);
     if (r == 0)
         r = stay(sq, watch, req);
-    if (r < 0) {
-        free(watch->ties.tie);
-        free(watch);
-    }
+    if (watch->req == NULL) /* it failed, or was woken at once */
+        forget(watch);
     return r;
 }
 
