@@ -168,12 +168,12 @@ static void on_standing(struct hf_job *job, const struct hf_req *req)
         hear_ask(job, now.asked);
         job->known.asked = job->ask;
     }
-    /* A store that took us in and does not know us, or that completes a WATCH although
-     * nothing is different, must not make us spin. */
+    /* A store that completes a WATCH although nothing is different, or that took us in and
+     * does not know us, must not make us spin. */
+    if (idle || job->hold.state != HF_HOLD_ENTERING)
+        hf_retry_reset(&job->retry);
     if (idle || job->hold.state == HF_HOLD_ENTERING)
         pause_job(job);
-    else
-        hf_retry_reset(&job->retry);
 }
 
 static void on_answer(struct hf_job *job, const struct hf_req *req)

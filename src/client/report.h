@@ -15,7 +15,6 @@ struct hf_report *hf_report_share(struct hf_report *report);
 /* When the store took the snapshot; see struct hf_req. */
 uint64_t hf_report_stamp(const struct hf_report *report);
 
-
 /* What waited in `before` and is held in `report` is held since `now` (us since 1970), if
  * the store does not say so itself; and stays so. */
 void hf_report_date(struct hf_report *report, const struct hf_report *before,

@@ -205,7 +205,8 @@ struct hf_store_impl {
 
     /* End the session, then free.  A server that does not answer is waited for a
      * moment only (0.1 s), and only if there are tickets that would stay behind.
-     * Requests still in flight are forgotten: done() is not called. */
+     * Requests still in flight, which are in place until then, are forgotten: done() is
+     * not called. */
     void (*close)(struct hf_store *store);
 
     /* Take a request on.  Sets `wake` so that process() is called. */

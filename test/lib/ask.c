@@ -308,6 +308,14 @@ bool take_news(struct ask *view, const struct ask *answer)
     return is_news;
 }
 
+void end_watch(struct player *player, struct ask *ask)
+{
+    if (ask->answers > 0)
+        return;
+    player->store->impl->cancel(player->store, &ask->req);
+    assert_true(player_await(player, ask, LIMIT_MS));
+}
+
 bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms)
 {
     struct ask watching;
@@ -316,8 +324,7 @@ bool wait_for_turn(struct player *player, const char *name, struct ask *view, in
     while (!is_granted(view)) {
         watch(player, name, view, &watching);
         if (!player_await(player, &watching, hf_poll_ms(hf_now(), end))) {
-            player->store->impl->cancel(player->store, &watching.req);
-            player_await(player, &watching, LIMIT_MS);
+            end_watch(player, &watching);
             return false;
         }
         if (watching.req.status == HF_EDOWN)

@@ -108,6 +108,9 @@ void name_place(struct hf_req *req, uint64_t place);
 /* What a WATCH of the own place answered becomes the view.  Is it any news? */
 bool take_news(struct ask *view, const struct ask *answer);
 
+/* End a WATCH that may be in flight: a request has to stay in place until it is answered. */
+void end_watch(struct player *player, struct ask *ask);
+
 /* Watch again and again until it is our turn.  False if that takes over `ms`. */
 bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms);
 

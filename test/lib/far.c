@@ -3,6 +3,10 @@
  * submit() only queues.  process() sends what waits once the link is up, and
  * hands out answers; a request that failed or was canceled passes through a
  * list of its own, so that done() is never called from inside anything else.
+ *
+ * A request that was sent ends with its answer, or with the wire or session that it was
+ * sent on.  Without a lease nobody notices that a wire loses answers: what was sent on such
+ * a wire does not end.
  */
 #include "lib/far.h"
 
@@ -20,12 +24,8 @@ static void fail_request(struct far *far, struct hf_req *req, int status)
 void far_fail(struct far *far, bool all)
 {
     assert(far->base.link != HF_LINK_UP); /* that is why they fail */
-    for (size_t i = 0; i < far->room; i++) {
-        if (far->flight[i].serial == 0)
-            continue;
-        far->flight[i].serial = 0;
-        fail_request(far, far->flight[i].req, HF_EDOWN);
-    }
+    while (far->flying.first != NULL)
+        fail_request(far, hf_requests_take(&far->flying), HF_EDOWN);
     while (all && far->waiting.first != NULL)
         fail_request(far, hf_requests_take(&far->waiting), HF_EDOWN);
 }
@@ -50,26 +50,6 @@ static void far_cancel(struct hf_store *store, struct hf_req *req)
 
 /* ---- Sending ---------------------------------------------------------------- */
 
-static struct far_flight *free_flight(struct far *far)
-{
-    for (size_t i = 0; i < far->room; i++)
-        if (far->flight[i].serial == 0)
-            return &far->flight[i];
-
-    size_t             room = far->room > 0 ? far->room * 2 : 8;
-    struct far_flight *grown = realloc(far->flight, room * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    assert(room < FAR_BEAT);
-    for (size_t i = far->room; i < room; i++)
-        grown[i] = (struct far_flight){ 0 };
-    far->flight = grown;
-
-    struct far_flight *flight = &grown[far->room];
-    far->room = room;
-    return flight;
-}
-
 static void send_letter(struct far *far, enum net_kind kind, uint64_t serial,
                         const struct hf_req *req)
 {
@@ -83,55 +63,40 @@ static void send_letter(struct far *far, enum net_kind kind, uint64_t serial,
     net_send(far->wire, &letter);
 }
 
-/* Send what has waited longest.  False if there is nothing to send. */
-static bool send_next(struct far *far)
+static uint64_t serial_of(const struct hf_req *req)
 {
-    if (far->base.link != HF_LINK_UP || far->waiting.first == NULL)
-        return false;
+    return (uintptr_t)req->work;
+}
 
-    assert(far->session != 0); /* as the link is up */
-    struct hf_req     *req = hf_requests_take(&far->waiting);
-    struct far_flight *flight = free_flight(far);
-    if (flight == NULL) {
-        fail_request(far, req, HF_ENOMEM);
-        return true;
+static void send_waiting(struct far *far)
+{
+    struct hf_req *req;
+
+    while (far->base.link == HF_LINK_UP &&
+           (req = hf_requests_take(&far->waiting)) != NULL) {
+        assert(far->session != 0); /* as the link is up */
+        req->work = (void *)(uintptr_t)++far->serials;
+        hf_requests_append(&far->flying, req);
+        send_letter(far, NET_VERB, serial_of(req), req);
     }
-    flight->req = req;
-    flight->serial = far_serial(far, (size_t)(flight - far->flight));
-    send_letter(far, NET_VERB, flight->serial, req);
-    return true;
 }
 
 /* ---- Ending early ----------------------------------------------------------- */
 
-static void end_waiting(struct far *far)
+static void end_canceled(struct far *far, struct hf_requests *list, bool sent)
 {
-    struct hf_requests all = far->waiting;
+    struct hf_requests all = *list;
     struct hf_req     *req;
 
-    far->waiting = (struct hf_requests){ 0 };
+    *list = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        if (req->canceled && hf_req_may_end(req, false))
-            fail_request(far, req, HF_ECANCELED);
-        else
-            hf_requests_append(&far->waiting, req);
-    }
-}
-
-static void end_canceled(struct far *far)
-{
-    if (!far->cancels)
-        return;
-    far->cancels = false;
-    end_waiting(far);
-    for (size_t i = 0; i < far->room; i++) {
-        struct far_flight *flight = &far->flight[i];
-        if (flight->serial == 0 || !flight->req->canceled ||
-            !hf_req_may_end(flight->req, true))
+        if (!req->canceled || !hf_req_may_end(req, sent)) {
+            hf_requests_append(list, req);
             continue;
-        send_letter(far, NET_FORGET, flight->serial, NULL);
-        flight->serial = 0;
-        fail_request(far, flight->req, HF_ECANCELED);
+        }
+        if (sent)
+            send_letter(far, NET_FORGET, serial_of(req), NULL);
+        fail_request(far, req, HF_ECANCELED);
     }
 }
 
@@ -147,20 +112,32 @@ static void answer_failed(struct far *far)
         req->done(req);
 }
 
+/* The request of that serial; NULL: the answer is late, it has failed or was canceled. */
+static struct hf_req *take_flying(struct far *far, uint64_t serial)
+{
+    struct hf_requests all = far->flying;
+    struct hf_req     *req, *found = NULL;
+
+    far->flying = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        if (serial_of(req) == serial)
+            found = req;
+        else
+            hf_requests_append(&far->flying, req);
+    return found;
+}
+
 static void take_answer(struct far *far, const struct net_letter *answer, hf_time now)
 {
-    size_t             index = answer->serial & FAR_BEAT;
-    struct far_flight *flight = index < far->room ? &far->flight[index] : NULL;
+    struct hf_req *req = take_flying(far, answer->serial);
 
-    if (flight == NULL || flight->serial != answer->serial)
-        return; /* late: its request has failed or was canceled */
-    assert(flight->req != NULL && flight->serial != 0);
+    if (req == NULL)
+        return;
     if (answer->gone) {
+        hf_requests_append(&far->flying, req); /* it fails with the others */
         far_lose(far, now);
         return;
     }
-    struct hf_req *req = flight->req;
-    flight->serial = 0;
     req->status = answer->req.status;
     req->standing = answer->req.standing;
     req->stamp = answer->req.stamp;
@@ -189,10 +166,13 @@ static void far_process(struct hf_store *store, hf_time now, bool readable)
     take_answers(far, now);
     do {
         far_link_run(far, now);
-        end_canceled(far);
+        if (far->cancels) {
+            far->cancels = false;
+            end_canceled(far, &far->waiting, false);
+            end_canceled(far, &far->flying, true);
+        }
         answer_failed(far);
-        while (send_next(far))
-            ;
+        send_waiting(far);
     } while (take_answers(far, now));
     bool up = store->link == HF_LINK_UP;
     bool more =
@@ -225,7 +205,6 @@ static void far_close(struct hf_store *store)
     if (store->link == HF_LINK_UP)
         send_letter(far, NET_BYE, 0, NULL);
     net_close(far->wire);
-    free(far->flight);
     free(far);
 }
 

@@ -9,14 +9,6 @@
 #include "core/retry.h"
 #include "lib/net.h"
 
-/* A request that was sent.  It ends with its answer, or with the wire or session that it
- * was sent on.  Without a lease nobody notices that a wire loses answers: what was sent on
- * such a wire does not end. */
-struct far_flight {
-    uint64_t       serial; /* 0: unused */
-    struct hf_req *req;
-};
-
 struct far {
     struct hf_store  base;
     struct net_wire *wire;
@@ -33,9 +25,8 @@ struct far {
 
     /* far.c */
     struct hf_requests waiting; /* not yet sent */
+    struct hf_requests flying;  /* `work` is the serial */
     struct hf_requests failed;  /* to be completed with their status */
-    struct far_flight *flight;
-    size_t             room;
     bool               cancels; /* some are to end early */
 };
 
@@ -43,16 +34,6 @@ struct far {
 struct hf_store *far_open(struct net_wire *wire, hf_time ttl, uint64_t seed);
 
 /* ---- Between the two ----------------------------------------------------------- */
-
-/* A serial is a count and an index into the table of flights, so that an answer
- * finds its request at once, and a late one never finds a later request. */
-#define FAR_INDEX_BITS 20
-#define FAR_BEAT       (((size_t)1 << FAR_INDEX_BITS) - 1) /* none of them */
-
-static inline uint64_t far_serial(struct far *far, size_t index)
-{
-    return ++far->serials << FAR_INDEX_BITS | index;
-}
 
 /* Send HELLO and RENEW when it is time; notice a dead wire. */
 void far_link_run(struct far *far, hf_time now);

@@ -36,7 +36,7 @@ static void set_link(struct far *far, enum hf_link link, const char *why)
 static void beat(struct far *far, enum net_kind kind, hf_time now)
 {
     assert(far->beat == 0); /* one at a time: its answer moves the deadline */
-    far->beat = far_serial(far, FAR_BEAT);
+    far->beat = ++far->serials;
     far->sent = now;
     far->due = later(now, silence_limit(far));
     net_send(far->wire, &(struct net_letter){ .kind = kind,

@@ -93,7 +93,7 @@ static void copy_asked(struct net_letter *letter)
 {
     struct hf_standing *standing = &letter->req.standing;
 
-    if (standing->asked == NULL)
+    if (standing->asked == NULL || standing->asked == letter->asked)
         return;
     assert(strlen(standing->asked) < NET_NAME);
     standing->asked = strcpy(letter->asked, standing->asked);

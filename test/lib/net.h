@@ -26,7 +26,7 @@ enum net_kind {
     NET_BYE,    /* the session ends; no answer */
 };
 
-/* The answer comes on the same paper. */
+/* The answer is the same letter, sent back. */
 struct net_letter {
     enum net_kind      kind;
     uint64_t           session;

@@ -175,6 +175,7 @@ static void a_long_reason_is_heard_once(void **state)
     assert_int_equal(strncmp(asked_of(&held), why, 200), 0);
     watch(&a, "long", &held, &own);
     assert_false(player_await(&a, &own, QUIET));
+    end_watch(&a, &own);
 }
 
 /* Each place by itself: the next holder is not asked. */
@@ -244,7 +245,8 @@ static void the_line_changed_before_the_watch(void **state)
 /* In one client, with what is out of date beside what is not. */
 static void it_changed_and_another_watches_already(void **state)
 {
-    struct ask held, old, fresh, watching[2];
+    static struct ask watching[2]; /* one lasts longer than this function */
+    struct ask        held, old, fresh;
 
     (void)state;
     enter(&a, "beside", MUTEX, &held);
@@ -256,6 +258,7 @@ static void it_changed_and_another_watches_already(void **state)
                        10 * QUIET); /* set by now; or answered too often */
     watch_line(&c, "beside", &old, &watching[1]);
     assert_true(player_await(&c, &watching[1], LIMIT));
+    end_watch(&c, &watching[0]);
 }
 
 static void and_of_its_own_end(void **state)

@@ -292,12 +292,15 @@ static void the_dead_are_not_counted_once_met(void **state)
     assert_int_equal(ahead_of(&between), 1);
     assert_int_equal(look(&c, "x", id, &view), 0);
     assert_int_equal(ahead_of(&view), 2);
+    assert_int_equal(take_away(&a, "x", place_of(&between)), 0);
+    assert_true(player_await(&b, &watching, LIMIT));
 }
 
 /* Nothing that concerns its turn, and it was not yet watching. */
 static void who_follows_notices_what_happened_before(void **state)
 {
-    struct ask ask, view, watching;
+    static struct ask watching; /* it lasts longer than this function */
+    struct ask        ask, view;
 
     (void)state;
     enter(&a, "x", MUTEX, &ask);
@@ -316,8 +319,9 @@ static void who_follows_notices_what_happened_before(void **state)
 /* The one that dies is not the one it waits for. */
 static void who_follows_notices_deaths_far_ahead(void **state)
 {
-    struct child child;
-    struct ask   held, between, view, watching;
+    static struct ask watching; /* it lasts longer than this function */
+    struct child      child;
+    struct ask        held, between, view;
 
     (void)state;
     enter(&a, "x", MUTEX, &held);

@@ -63,7 +63,9 @@ static void make_own(const struct lab *lab)
 static void make_older(const struct lab *lab)
 {
     make_own(lab);
-    lab_sql(lab, "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'somebody', 0, 0, 0)");
+    lab_sql(
+        lab,
+        "INSERT INTO ticket VALUES ('x', 7, 7, 1, 1, 0, 1, 1, -1, 'somebody', 0, 0, 0)");
     set_tables(lab, hf_sq_layout - 1);
     set_head(lab, hf_sq_layout - 1, false);
 }

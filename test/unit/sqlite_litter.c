@@ -27,7 +27,8 @@ static void litter_is_cleared(void **state)
         snprintf(path, sizeof path, "%s/%015x%x", lab_file(lab, "-wake"), i, i % 16);
         assert_int_equal(mkfifo(path, 0600), 0);
     }
-    lab_sql(lab, "INSERT INTO ticket VALUES ('dead', 7, 7, 1, 1, 0, 1, 1, -1, '', 0, 0, 0)");
+    lab_sql(lab,
+            "INSERT INTO ticket VALUES ('dead', 7, 7, 1, 1, 0, 1, 1, -1, '', 0, 0, 0)");
     for (int i = 0; i < 200 && lab_count(lab_file(lab, "-wake")) > 0; i++) {
         player_open(&player);
         enter(&player, "y", MUTEX, &ask);

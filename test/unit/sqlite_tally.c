@@ -17,8 +17,8 @@
 #define CROWD   60 /* enough for a tally */
 
 #define LAST "ticket AS t WHERE seq = (SELECT max(seq) FROM ticket WHERE line = t.line)"
-#define WRONG                                                                       \
-    "SELECT count(*) FROM " LAST " AND (places, waits, total) <> "                  \
+#define WRONG                                                      \
+    "SELECT count(*) FROM " LAST " AND (places, waits, total) <> " \
     "(SELECT count(*), sum(granted = 0), sum(weight) FROM ticket WHERE line = t.line)"
 
 struct place {

@@ -193,9 +193,10 @@ static uint64_t write_impossible_reader(const struct lab *lab)
     uint64_t seq = (uint64_t)hf_wall_us() + 1000 * AN_HOUR;
     char     text[160];
 
-    snprintf(text, sizeof text,
-             "INSERT INTO ticket VALUES ('x', %llu, 7, 1, 4294967295, 0, 1, 1, -1, '', 0, 0, 0)",
-             (unsigned long long)seq);
+    snprintf(
+        text, sizeof text,
+        "INSERT INTO ticket VALUES ('x', %llu, 7, 1, 4294967295, 0, 1, 1, -1, '', 0, 0, 0)",
+        (unsigned long long)seq);
     lab_sql(lab, text);
     return seq;
 }

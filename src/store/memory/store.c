@@ -21,6 +21,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+static struct hf_world *lock_world(struct hf_memory *memory)
+{
+    pthread_mutex_lock(&memory->shared->mutex);
+    memory->shared->world.wall = hf_wall_us();
+    return &memory->shared->world;
+}
+
+static void unlock_world(struct hf_memory *memory)
+{
+    pthread_mutex_unlock(&memory->shared->mutex);
+}
+
 /* S7 answer: nothing is answered in here, nor in cancel(). */
 static void submit(struct hf_store *store, struct hf_req *req)
 {
@@ -35,9 +47,8 @@ static void cancel(struct hf_store *store, struct hf_req *req)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
-    pthread_mutex_lock(&memory->shared->mutex);
-    bool kept = hf_world_forget(&memory->shared->world, req);
-    pthread_mutex_unlock(&memory->shared->mutex);
+    bool kept = hf_world_forget(lock_world(memory), req);
+    unlock_world(memory);
     req->canceled = true;
     if (kept) {
         req->status = HF_ECANCELED;
@@ -61,7 +72,8 @@ static void explain(struct hf_memory *memory, const struct hf_req *req)
 }
 
 /* True: answered.  False: kept. */
-static bool carry_out(struct hf_memory *memory, struct hf_req *req)
+static bool carry_out(struct hf_memory *memory, struct hf_world *world,
+                      struct hf_req *req)
 {
     req->line = (struct hf_line){ 0 };
     req->findings = req->changes = 0;
@@ -69,7 +81,7 @@ static bool carry_out(struct hf_memory *memory, struct hf_req *req)
         req->status = HF_ECANCELED;
         return true;
     }
-    return hf_world_ask(&memory->shared->world, &memory->session, req);
+    return hf_world_ask(world, &memory->session, req);
 }
 
 /* The next request that has its answer, or NULL: nothing can be done at present. */
@@ -79,15 +91,14 @@ static struct hf_req *next_answer(struct hf_memory *memory)
     if (req != NULL)
         return req;
 
-    pthread_mutex_lock(&memory->shared->mutex);
-    memory->shared->world.wall = hf_wall_us();
-    bool alive = memory->session.number != 0;
+    struct hf_world *world = lock_world(memory);
+    bool             alive = memory->session.number != 0;
     while (alive && (req = hf_requests_take(&memory->submitted)) != NULL)
-        if (carry_out(memory, req))
+        if (carry_out(memory, world, req))
             break;
     if (alive && req == NULL)
         req = hf_session_news(&memory->session);
-    pthread_mutex_unlock(&memory->shared->mutex);
+    unlock_world(memory);
     if (req != NULL)
         explain(memory, req);
     return req;
@@ -125,20 +136,16 @@ static void lose_session(struct hf_memory *memory)
  * renewed in time, and the deadline reported is earlier. */
 static void keep_session(struct hf_memory *memory, hf_time now)
 {
-    struct hf_world *world = &memory->shared->world;
-
-    pthread_mutex_lock(&memory->shared->mutex);
-    hf_world_pass(world, now);
+    hf_world_pass(lock_world(memory), now);
     bool over = memory->session.number == 0;
     if (!over)
         hf_session_renew(&memory->session, now);
-    pthread_mutex_unlock(&memory->shared->mutex);
+    unlock_world(memory);
     if (over && memory->base.link == HF_LINK_UP)
         lose_session(memory);
     if (over) {
-        pthread_mutex_lock(&memory->shared->mutex);
-        hf_world_begin(world, &memory->session, memory->ttl, now);
-        pthread_mutex_unlock(&memory->shared->mutex);
+        hf_world_begin(lock_world(memory), &memory->session, memory->ttl, now);
+        unlock_world(memory);
     }
     if (memory->ttl > 0)
         memory->base.alive_until = hf_lease_deadline(now, memory->ttl, 0);
@@ -149,9 +156,8 @@ static hf_time next_wake(struct hf_memory *memory, hf_time now)
 {
     if (memory->submitted.first != NULL || memory->ended.first != NULL)
         return 0;
-    pthread_mutex_lock(&memory->shared->mutex);
-    hf_time next = hf_world_pass(&memory->shared->world, now);
-    pthread_mutex_unlock(&memory->shared->mutex);
+    hf_time next = hf_world_pass(lock_world(memory), now);
+    unlock_world(memory);
     if (memory->ttl > 0 && now + memory->ttl / 3 < next)
         next = now + memory->ttl / 3;
     return next;
@@ -160,13 +166,12 @@ static hf_time next_wake(struct hf_memory *memory, hf_time now)
 /* S9 will: end the session of that number, whoever has it.  Its owner is rung. */
 static void execute(struct hf_memory *memory)
 {
-    struct hf_world *world = &memory->shared->world;
-
-    pthread_mutex_lock(&memory->shared->mutex);
+    struct hf_world   *world = lock_world(memory);
     struct hf_session *session = hf_world_session(world, memory->executes);
+
     if (session != NULL)
         hf_world_end(world, session);
-    pthread_mutex_unlock(&memory->shared->mutex);
+    unlock_world(memory);
     hf_store_set_link(&memory->base, HF_LINK_LOST);
     memory->base.wake = HF_NEVER; /* that is what the store was opened for */
 }
@@ -252,10 +257,10 @@ static void close_store(struct hf_store *store)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
-    pthread_mutex_lock(&memory->shared->mutex);
+    struct hf_world *world = lock_world(memory);
     if (memory->session.number != 0)
-        hf_world_end(&memory->shared->world, &memory->session);
-    pthread_mutex_unlock(&memory->shared->mutex);
+        hf_world_end(world, &memory->session);
+    unlock_world(memory);
     hf_shared_part(memory->shared);
     hf_session_finish(&memory->session);
     close(store->fd);

@@ -94,7 +94,7 @@ void hf_world_depart(struct hf_world *world, struct hf_place *place)
 
     hf_queue_part(place);
     tell_watches(world, queue, &place->watches, place);
-    assert(place->watches.first == NULL); /* nobody sleeps who knows that it was there */
+    assert(place->watches.first == NULL); /* each knew of the place */
     hf_world_changed(world, queue);
     hf_world_tidy(world, queue);
 }

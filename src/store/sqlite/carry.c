@@ -84,7 +84,7 @@ static bool carry_out_one(struct hf_sq *sq)
     bool answered = do_request(sq, req, &status);
     /* To write the log back needs no room, and then it starts anew. */
     if (status == HF_EFULL && sq->db.handle != NULL) {
-        hf_sq_write_back(sq, HF_SQ_LOG_ANY);
+        hf_sq_write_back(sq, false);
         answered = do_request(sq, req, &status);
     }
     if (status == HF_SQ_STALE) {

@@ -49,11 +49,9 @@ enum hf_sq_query {
 struct hf_sq_db {
     sqlite3      *handle;               /* NULL: not open */
     sqlite3_stmt *query[HF_SQ_QUERIES]; /* NULL: not needed so far */
-    int           fault;   /* of SQLite: why the last could not be prepared */
-    int           frames;  /* in the write-ahead log after the last commit */
-    int           cleared; /* frames when it was last to be written back */
-    const char   *path;    /* lent, for messages */
-    char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
+    int           fault;  /* of SQLite: why the last could not be prepared */
+    const char   *path;   /* lent, for messages */
+    char         *errmsg; /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
 /* Say what failed: `text` behind the path, or what SQLite's code means.  The code of ours. */
@@ -97,9 +95,5 @@ int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret);
 /* A transaction that writes.  No other statement is being stepped at either end. */
 int hf_sq_db_begin(struct hf_sq_db *db);
 int hf_sq_db_commit(struct hf_sq_db *db);
-
-/* Write the log back, as far as nobody reads what was before.  `last`: this handle is closed
- * next.  With the gate taken: see hf_sq_write_back(). */
-void hf_sq_db_clear_log(struct hf_sq_db *db, bool last);
 
 #endif

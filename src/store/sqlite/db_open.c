@@ -16,20 +16,11 @@
 
 #define APPLICATION_ID 1215261796 /* as in schema.sql */
 
+/* So many pages of the log are written back at a time. */
+#define LOG_LONG 1000
+
 /* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
 #define STRANGERS_MS 20
-
-static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
-{
-    struct hf_sq_db *db = data;
-
-    (void)handle;
-    (void)name;
-    if (frames < db->cleared) /* it was started anew */
-        db->cleared = 0;
-    db->frames = frames;
-    return SQLITE_OK;
-}
 
 /* A user who shares the file can write anything to it, also what SQLite would do on our behalf.
  * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
@@ -55,10 +46,9 @@ static void set_up_handle(struct hf_sq_db *db)
     be_wary(db);
     /* Without it SQLite takes no hint about the size (past.c); it keeps a file at a multiple. */
     sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
-    /* The log is written back by hf_sq_write_back() alone: neither when a handle is
-     * closed nor, as the hook takes that place, after a commit. */
+    /* The log is written back in a COMMIT, with the gate taken, and not when a handle is closed. */
+    sqlite3_wal_autocheckpoint(db->handle, LOG_LONG);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    sqlite3_wal_hook(db->handle, on_log, db);
 }
 
 static int keep_text(void *ret, int count, char **value, char **name)
@@ -246,17 +236,4 @@ void hf_sq_db_close(struct hf_sq_db *db)
     assert(rc == SQLITE_OK);
     (void)rc;
     *db = (struct hf_sq_db){ 0 };
-}
-
-/* That the log was written back is known only as long as a client has it open.  So it must be
- * empty for the client that opens it next.  One that reads it this very moment is not waited
- * for. */
-void hf_sq_db_clear_log(struct hf_sq_db *db, bool last)
-{
-    if (last)
-        sqlite3_busy_timeout(db->handle, 0);
-    sqlite3_wal_checkpoint_v2(db->handle, NULL,
-                              last ? SQLITE_CHECKPOINT_TRUNCATE
-                                   : SQLITE_CHECKPOINT_PASSIVE,
-                              NULL, NULL);
 }

@@ -154,11 +154,10 @@ static int fill_room(struct hf_sq *sq, const char *line, const struct hf_sq_row 
 {
     int r = hf_sq_sum_open(sq, line);
 
-    if (r == 0 && sq->sum.waits > 0) {
+    if (r == 0 && sq->sum.waits > 0)
         r = grant_fitting(sq, line);
-        for (size_t i = 0; r == 0 && i < count; i++)
-            r = hf_sq_tell_followers(sq, line, left[i].seq);
-    }
+    for (size_t i = 0; r == 0 && sq->sum.waits > 0 && i < count; i++)
+        r = hf_sq_tell_followers(sq, line, left[i].seq);
     return r < 0 ? r : hf_sq_sum_close(sq, line);
 }
 

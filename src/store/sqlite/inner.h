@@ -60,7 +60,7 @@ struct hf_sq_sum {
     bool             open;
     bool             changed; /* and not written yet */
     uint64_t         places, waits, weight;
-    struct hf_sq_row last; /* when it was opened; seq is 0 after a change, or of nobody */
+    struct hf_sq_row last; /* seq is 0 if it is not known, or nobody is there */
 };
 
 struct hf_sq_rows {
@@ -201,11 +201,9 @@ int  hf_sq_end(struct hf_sq *sq, int r);
 /* Write sq->head down, with the gate taken. */
 int hf_sq_write_head(struct hf_sq *sq);
 
-/* Write the log back to the database if it has grown by so many pages. */
-#define HF_SQ_LOG_ANY   0
-#define HF_SQ_LOG_LONG  1000
-#define HF_SQ_LOG_CLOSE 200 /* before closing: who opens next has little to read */
-void hf_sq_write_back(struct hf_sq *sq, int pages);
+/* Write the log back to the database: else a COMMIT does that, when it is long.  `last`: before
+ * closing, unless it is short, so that who opens it next has little to read. */
+void hf_sq_write_back(struct hf_sq *sq, bool last);
 
 /* Draw the number of a new ticket: 1 if there is one to be had.  Begin, and draw one. */
 int hf_sq_draw(struct hf_sq *sq, uint64_t *ret);

@@ -62,7 +62,6 @@ int hf_sq_sum_open(struct hf_sq *sq, const char *line)
 static void change_sum(struct hf_sq *sq, int places, int waits, int64_t weight)
 {
     assert(sq->sum.open);
-    sq->sum.last.seq = 0;
     sq->sum.places += (uint64_t)places;
     sq->sum.waits += (uint64_t)waits;
     sq->sum.weight += (uint64_t)weight;
@@ -86,7 +85,7 @@ int hf_sq_sum_close(struct hf_sq *sq, const char *line)
     /* More have gone than there were: somebody has edited the rows. */
     if (sum.places > INT64_MAX || sum.waits > sum.places || sum.weight < sum.places)
         sum = (struct hf_sq_sum){ 0 };
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_SET_SUM, line, 0);
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_SET_SUM, line, sum.last.seq);
     bind_sum(query, 3, &sum);
     return hf_sq_db_step(&sq->db, query);
 }
@@ -112,6 +111,7 @@ int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
     sqlite3_bind_text(query, 10, req->note != NULL ? req->note : "", -1, SQLITE_STATIC);
     bind_sum(query, 11, &sq->sum);
     sq->sum.changed = false; /* it is in the last row */
+    sq->sum.last = *row;
     return hf_sq_db_step(&sq->db, query);
 }
 
@@ -124,6 +124,8 @@ int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq)
     r = row.seq == seq ? 1 : hf_sq_row_find(sq, line, seq, &row);
     if (r != 1)
         return r;
+    if (sq->sum.last.seq == seq)
+        sq->sum.last.seq = 0;
     change_sum(sq, -1, row.granted == 0 ? -1 : 0, -(int64_t)row.shape.weight);
     r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
     return r < 0 ? r : 1;
@@ -138,6 +140,8 @@ int hf_sq_place_grant(struct hf_sq *sq, const char *line, const struct hf_sq_row
     if (r < 0)
         return r;
     change_sum(sq, 0, -1, 0);
+    if (sq->sum.last.seq == row->seq)
+        sq->sum.last.granted = 1;
     sqlite3_bind_int64(query, 3, hf_wall_us());
     sqlite3_bind_int(query, 4, row->slot);
     return hf_sq_db_step(&sq->db, query);
@@ -153,6 +157,8 @@ int hf_sq_place_lessen(struct hf_sq *sq, const char *line, const struct hf_sq_ro
     if (r < 0)
         return r;
     change_sum(sq, 0, 0, (int64_t)weight - row->shape.weight);
+    if (sq->sum.last.seq == row->seq)
+        sq->sum.last.shape.weight = weight;
     sqlite3_bind_int64(query, 3, weight);
     return hf_sq_db_step(&sq->db, query);
 }
@@ -170,7 +176,7 @@ int hf_sq_places_end(struct hf_sq *sq, uint64_t sid)
         r = line != NULL ? hf_sq_sum_open(sq, line)
                          : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
         if (r == 0)
-            r = count_anew(sq, line);
+            r = count_anew(sq, line); /* the last row may be gone */
         if (r == 0)
             r = hf_sq_made_room(sq, line, seq);
         if (r < 0)

@@ -25,7 +25,8 @@ UPDATE ticket SET weight = ?3 WHERE line = ?1 AND seq = ?2;
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, places, waits, total
   FROM ticket WHERE line = ?1 ORDER BY seq DESC LIMIT 1;
 UPDATE ticket SET places = ?3, waits = ?4, total = ?5
- WHERE line = ?1 AND seq = (SELECT max(seq) FROM ticket WHERE line = ?1);
+ WHERE line = ?1
+   AND seq = coalesce(nullif(?2, 0), (SELECT max(seq) FROM ticket WHERE line = ?1));
 SELECT count(*), sum(granted = 0), sum(weight & 4294967295) FROM ticket WHERE line = ?1;
 
 -- ONE, AHEAD of a number, BEHIND it: columns as in hf_sq_row_read()

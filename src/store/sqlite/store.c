@@ -227,8 +227,8 @@ static void close_store(struct hf_store *store)
     hf_sq_mute_ulimit(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
-    if (sq->db.handle != NULL)
-        hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
+    if (sq->sid != 0)
+        hf_sq_write_back(sq, true);
     destroy_store(sq);
     hf_sq_unmute(&limit);
 }

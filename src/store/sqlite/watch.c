@@ -91,9 +91,11 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
         wake_own(sq, own);
 }
 
+/* Is it about more than the own place? */
 static bool is_of_line(const struct hf_sq_watch *watch)
 {
-    return watch->own == NULL || watch->req->follow;
+    return watch->own == NULL ||
+           (watch->req->follow && watch->own->last.state == HF_STAND_WAITS);
 }
 
 /* Not for every change of every line, in a store where much happens. */

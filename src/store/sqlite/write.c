@@ -115,7 +115,6 @@ int hf_sq_commit(struct hf_sq *sq)
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
     hf_sq_gate_give(&sq->live);
     assert(sq->news_count == 0); /* all of it is told */
-    hf_sq_write_back(sq, HF_SQ_LOG_LONG);
     return 0;
 }
 
@@ -129,19 +128,24 @@ int hf_sq_end(struct hf_sq *sq, int r)
 
 /* Up to 3.51.2 SQLite can damage the file if one process writes the log back while
  * another starts it anew ("WAL-reset bug", sqlite.org/wal.html), so it is done while the
- * gate is ours.  Everybody waits meanwhile: the most of it, to press the log to the disk,
- * is done before, and if the gate is not free somebody else will do it. */
-void hf_sq_write_back(struct hf_sq *sq, int pages)
+ * gate is ours; if that is not free, somebody else will do it. */
+#define LOG_SHORT (200 * 1048) /* bytes */
+
+void hf_sq_write_back(struct hf_sq *sq, bool last)
 {
-    assert(!sq->live.taken); /* nobody shall wait while the log goes to the disk */
-    if (sq->db.frames - sq->db.cleared < pages)
+    struct stat st;
+
+    if (last && (stat(sq->files.wal, &st) < 0 || st.st_size < LOG_SHORT))
         return;
-    sq->db.cleared = sq->db.frames;
-    hf_sq_files_sync(sq->files.wal);
     if (!hf_sq_gate_take(&sq->live, A_WHILE))
         return;
+    if (last) /* one that reads it this very moment is not waited for */
+        sqlite3_busy_timeout(sq->db.handle, 0);
     if (hf_sq_current(sq))
-        hf_sq_db_clear_log(&sq->db, pages == HF_SQ_LOG_CLOSE);
+        sqlite3_wal_checkpoint_v2(sq->db.handle, NULL,
+                                  last ? SQLITE_CHECKPOINT_TRUNCATE
+                                       : SQLITE_CHECKPOINT_PASSIVE,
+                                  NULL, NULL);
     hf_sq_gate_give(&sq->live);
 }
 

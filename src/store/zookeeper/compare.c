@@ -10,9 +10,9 @@
  *               that is gone
  *     exists    of a node that is gone without news: our server says whether it is there
  *
- * If it is there, and older than the check, the server differs from the others.  Whoever
- * waits for the node is told that it is gone, and looks again: at another server, or at none,
- * if the URL names no other.  Then it is told why.
+ * If it is there, and older than the check, the server differs from the others.  All that it
+ * listed is forgotten, and whoever waits looks again: at another server, or at none, if the URL
+ * names no other.  Then it is told why.
  */
 #include "store/zookeeper/watched.h"
 
@@ -45,9 +45,10 @@ static void on_ghost_read(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
 
     hf_zk_get_stat(&reply->body, &stat);
     bool shown = reply->error == 0 && stat.czxid < compare->zxid;
-    if (shown || reply->error == HF_ZK_NO_NODE) /* without news: it was hidden, perhaps */
+    if (reply->error == HF_ZK_NO_NODE) /* without news: it was hidden, perhaps */
         hf_zk_watched_event(zk, HF_ZK_EVENT_DELETED, text);
     if (shown) {
+        hf_zk_wait_forget(zk);
         snprintf(
             why, sizeof why,
             "shows a node that the other servers do not have, %.120s: stop it, empty "

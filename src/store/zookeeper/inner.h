@@ -182,12 +182,14 @@ void hf_zk_wait_listed(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error);
 void hf_zk_wait_resume(struct hf_zk *zk); /* on a new connection */
 void hf_zk_wait_run(struct hf_zk *zk);
+/* A server has shown what is not so: whoever waits is to list again, on a new connection. */
+void hf_zk_wait_forget(struct hf_zk *zk);
 
 /* self.c: listen to the own node; have a holder do that a little later, if it needs to; is
  * it surely there? */
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-bool hf_zk_self_is_there(const struct hf_zk_ticket *ticket);
+bool hf_zk_self_is_there(const struct hf_zk *zk, const struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
 
 /* since.c: did it have to wait for long?  Then its own node is to be read. */

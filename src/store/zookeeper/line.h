@@ -48,6 +48,7 @@ struct hf_zk_watched_paths {
 /* What a listener is told of; lent for the time of on_news. */
 struct hf_zk_seen {
     const char       *path; /* not ARMED, READ */
+    bool              late; /* ARMED: it may have changed since `as_of` without news */
     struct hf_zk_stat stat; /* READ, and what follows */
     struct hf_zk_text text;
 };
@@ -55,8 +56,8 @@ struct hf_zk_seen {
 #define HF_ZK_ITS_END INT64_MAX
 
 /* Listen to a node that was there once.  That it was deleted meanwhile is told as news; so is
- * that it changed since the zxid `as_of`, or perhaps before.  HF_ZK_ITS_END: nothing but its
- * end counts.  0 or HF_ENOMEM. */
+ * that it changed since the zxid `as_of`, but for what zk->seen.late tells.  HF_ZK_ITS_END:
+ * nothing but its end counts.  0 or HF_ENOMEM. */
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener, const char *path,
                  int64_t as_of);
 
@@ -76,7 +77,7 @@ const char *hf_zk_listener_path(const struct hf_zk_listener *listener);
 /* Would it have heard by now? */
 bool hf_zk_is_armed(const struct hf_zk_listener *listener);
 
-/* Read what it listens to, if that is armed: READ is told, GONE or HIDDEN.  Was that done? */
+/* Read what it listens to, if that is armed: READ is told, GONE or HIDDEN.  Has that been? */
 void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener);
 bool hf_zk_is_read(const struct hf_zk_listener *listener);
 
@@ -158,6 +159,8 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
 /* Have one made for our waiters in the line, unless one is on its way. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
+/* What was listed is not to be believed. */
+void hf_zk_line_forget(struct hf_zk *zk, struct hf_zk_line *line);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);

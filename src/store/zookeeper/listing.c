@@ -152,6 +152,13 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
     return 0;
 }
 
+void hf_zk_line_forget(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    clear_listing(line);
+    line->stale = true;
+    hf_zk_ears_match(zk, line);
+}
+
 /* ---- Listings ------------------------------------------------------------------------------ */
 
 static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)

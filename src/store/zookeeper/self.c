@@ -2,7 +2,7 @@
  *
  * A waiter listens at once, for it must know that its node is there when it is granted.  A
  * holder begins a little after it was granted the lock, so that a short hold costs no request.
- * Both hear what happened to the node since it was made.  It is read only if it changed, or if
+ * The node is read only if it changed, or if it is held by then, and may have changed unheard or
  * something is to be written there (since.c).
  */
 #include "store/zookeeper/inner.h"
@@ -41,6 +41,12 @@ static void hear_reason(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     ticket->asked = reason;
 }
 
+/* May we surely read the nodes that we make?  Else there are no news of them. */
+static bool self_is_readable(const struct hf_zk *zk)
+{
+    return strcmp(zk->config.acl, "open") == 0 || strcmp(zk->config.acl, "creator") == 0;
+}
+
 static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
                          enum hf_zk_news news)
 {
@@ -53,11 +59,14 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
         return;
     case HF_ZK_NEWS_CHANGED: /* what happens until it is armed is read then */
         ticket->unread = true;
-        (void)hf_zk_listen(zk, listener, ticket->path, HF_ZK_ITS_END);
+        (void)hf_zk_listen(zk, listener, ticket->path, zk->link.zxid);
         break;
     case HF_ZK_NEWS_ARMED:
-        if (ticket->unread)
+        if (ticket->unread || !self_is_readable(zk))
             hf_zk_read_watched(zk, listener);
+        ticket->unread = ticket->unread || zk->seen.late;
+        if (ticket->held_at != 0)
+            hf_zk_self_listen_later(zk, ticket);
         break;
     case HF_ZK_NEWS_READ:
         ticket->unread = false;
@@ -71,32 +80,26 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
     hf_zk_wait_review(zk, ticket);
 }
 
-/* May we surely read the nodes that we make?  Else there are no news of them. */
-static bool self_is_readable(const struct hf_zk *zk)
-{
-    return strcmp(zk->config.acl, "open") == 0 || strcmp(zk->config.acl, "creator") == 0;
-}
-
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->where != HF_ZK_THERE || ticket->self.watched != NULL || ticket->hidden)
         return;
     ticket->self.on_news = on_self_news;
     ticket->self.data = ticket;
-    ticket->unread = ticket->unread || !self_is_readable(zk);
     /* Without memory for it we are slower to hear, but the heartbeat tells. */
     (void)hf_zk_listen(zk, &ticket->self, ticket->path, (int64_t)ticket->token);
 }
 
-bool hf_zk_self_is_there(const struct hf_zk_ticket *ticket)
+bool hf_zk_self_is_there(const struct hf_zk *zk, const struct hf_zk_ticket *ticket)
 {
-    return hf_zk_is_armed(&ticket->self) && !ticket->unread;
+    return hf_zk_is_armed(&ticket->self) &&
+           (self_is_readable(zk) || hf_zk_is_read(&ticket->self));
 }
 
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->where == HF_ZK_THERE);
-    if (ticket->self.watched == NULL || hf_zk_since_is_due(ticket))
+    if (ticket->self.watched == NULL || ticket->unread || hf_zk_since_is_due(ticket))
         hf_zk_late_put(&zk->late, &ticket->late, zk->remote.now + LISTEN_DELAY);
 }
 

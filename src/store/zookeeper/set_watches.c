@@ -2,9 +2,9 @@
  *
  * SET_WATCHES is meant for new connections, but a server takes it at any time: so many paths,
  * and one zxid as of which we know them.  A node that is not there, or that changed since, is
- * told by an event in front of the answer.  So whoever named a later zxid hears what it may
- * know already.  For folders that would mean to list them again, so they go with others of
- * the same zxid only.
+ * told by an event in front of the answer.  That zxid is the latest that one of them named:
+ * with an earlier one every node that was made since would count as changed.  So a change may
+ * be missed, which ARMED tells (zk->seen.late).  A folder goes with those of its zxid only.
  */
 #include "store/zookeeper/watched.h"
 
@@ -30,7 +30,7 @@ static void on_batch_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 
     /* Those told of one may end others: they stay until they were settled, too. */
     for (size_t i = 0; i < batch->count; i++)
-        hf_zk_watched_settle(zk, batch->watched[i], reply->error);
+        hf_zk_watched_settle(zk, batch->watched[i], reply->error, batch->as_of);
     free(batch);
 }
 
@@ -61,6 +61,8 @@ static void send_batch(struct hf_zk *zk, struct batch *batch)
         hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
 
     assert(batch->count > 0);
+    if (batch->as_of == 0)
+        batch->as_of = HF_ZK_ITS_END;
     hf_zk_put_long(&zk->calls.out, batch->as_of);
     for (int list = 0; list < LISTS; list++)
         put_list(zk, batch, (enum list)list);
@@ -84,7 +86,7 @@ static void add_to_batch(struct batch *batch, struct hf_zk_watched *watched)
 {
     hf_zk_watched_set(watched, ARMING);
     watched->heard = HF_ZK_NEWS_ARMED; /* nothing else */
-    if (batch->count == 0 || watched->as_of < batch->as_of)
+    if (watched->as_of != HF_ZK_ITS_END && watched->as_of > batch->as_of)
         batch->as_of = watched->as_of;
     batch->bytes += strlen(watched->path);
     batch->watched[batch->count++] = watched;
@@ -136,7 +138,8 @@ void hf_zk_watched_restore(struct hf_zk *zk)
             assert(w->state == QUEUED || w->state == ARMED);
             if (w->state == QUEUED)
                 continue;
-            w->as_of = zk->link.zxid;
+            if (w->as_of != HF_ZK_ITS_END)
+                w->as_of = zk->link.zxid;
             hf_zk_watched_queue(zk, w);
         }
     }

@@ -121,7 +121,7 @@ static void list_line(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 /* Nobody who keeps it out is left. */
 static void pass(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
 {
-    bool there = hf_zk_self_is_there(ticket) && !hf_shape_has_slots(&ticket->shape);
+    bool there = hf_zk_self_is_there(zk, ticket) && !hf_shape_has_slots(&ticket->shape);
 
     if (listed || there)
         answer_wait(zk, ticket, HF_STAND_HOLDS);
@@ -265,6 +265,17 @@ void hf_zk_wait_resume(struct hf_zk *zk)
         for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next)
             if (t->wait == HF_ZK_LISTING)
                 hf_zk_line_refresh(zk, t->line);
+}
+
+void hf_zk_wait_forget(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next) {
+            hf_zk_line_forget(zk, t->line);
+            if (t->wait != HF_ZK_AWAKE)
+                wait_fail(t, HF_EDOWN);
+        }
+    }
 }
 
 /* ---- Proof ------------------------------------------------------------------------------- */

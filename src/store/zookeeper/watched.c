@@ -176,7 +176,8 @@ static void tell_watched(struct hf_zk *zk, struct hf_zk_watched *watched,
         hf_zk_watched_remove(zk, watched);
 }
 
-void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int error)
+void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int error,
+                          int64_t as_of)
 {
     assert(watched->state == ARMING);
     if (error != 0 && watched->listeners == NULL) {
@@ -189,6 +190,7 @@ void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int e
         fire_watched(zk, watched, watched->heard);
     } else {
         hf_zk_watched_set(watched, ARMED);
+        zk->seen = (struct hf_zk_seen){ .late = as_of > watched->as_of };
         tell_watched(zk, watched, HF_ZK_NEWS_ARMED);
     }
 }
@@ -233,8 +235,8 @@ static void on_watched_read(struct hf_zk *zk, void *data, struct hf_zk_reply *re
 
     zk->seen = (struct hf_zk_seen){ .text = hf_zk_get_text(&reply->body) };
     hf_zk_get_stat(&reply->body, &zk->seen.stat);
-    if (watched != NULL && reply->error != 0)
-        watched->read = false;
+    if (watched != NULL && reply->error == 0)
+        watched->read = true;
     if (settled && reply->error == 0)
         tell_watched(zk, watched, HF_ZK_NEWS_READ);
     else if (settled && reply->error == HF_ZK_NO_AUTH)
@@ -254,7 +256,6 @@ void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener)
     if (reading == NULL)
         return;
     memcpy(reading->path, watched->path, strlen(watched->path) + 1);
-    watched->read = true;
     hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, false,
                    on_watched_read, reading);
 }

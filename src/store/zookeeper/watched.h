@@ -15,7 +15,7 @@ struct hf_zk_watched {
     uint64_t                 stamp;   /* of a folder, as its listeners know it */
     bool                     bare;    /* a folder that is not there */
     enum hf_zk_news          heard;   /* ARMING: what came in front of the answer */
-    bool                     read;    /* it has been, or is being: we may read it */
+    bool                     read;    /* it has been: it is not hidden */
     bool                     goes;    /* nobody listens, and it will end by itself */
     bool                     telling; /* that it is armed, or what was read */
     struct hf_zk_listener   *listeners;
@@ -36,6 +36,7 @@ void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched);
 /* QUEUED, to be armed with the others. */
 void hf_zk_watched_queue(struct hf_zk *zk, struct hf_zk_watched *watched);
 /* The call that arms it was answered, with ZooKeeper's error. */
-void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int error);
+void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int error,
+                          int64_t as_of);
 
 #endif
