@@ -5,7 +5,7 @@ places; one that does not has lost them; and meanwhile nobody is granted anythin
 """
 from lines import TTL, Session, claim_value
 from model import Model, Place
-from rule import LINES
+from rule import LINES, MANY
 
 ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask": 3, "watch": 5,
            "renew": 3, "prove": 2, "mismatch": 1}
@@ -99,7 +99,7 @@ class Losing(Model):
             del self.places[p.owner]
         elif way == 2 and mine:
             p = self.rng.choice(mine)
-            p.weight = min(p.weight, self.rng.randint(1, 3))
+            p.weight = self.lesser(p)
             assert session.amend(p.id, p.name, p.weight).state == p.state
         told = self.space.messages(numbered=False)
         assert not [text for _, text in told if text[0] == "g"], told
@@ -139,7 +139,7 @@ class Losing(Model):
                 self.part(p)
                 assert p.session.leave(p.id, name, p.kind == "1c") == [0, 0]
             elif way == 1 and p.weight > 1:
-                p.weight -= 1
+                p.weight = 1 if p.weight == MANY else p.weight - 1
                 self.event(p, "d")
                 self.changed(name, p)
                 self.shown(p.session.amend(p.id, name, p.weight), p)

@@ -186,7 +186,7 @@ class Model(rule.Rule):
     def amend(self):
         p = self.any_place()
         if p and p.weight > 1:
-            weight = self.rng.choice((1, p.weight, max(1, p.weight - 1)))
+            weight = self.lesser(p)
             less = weight < p.weight
             p.weight = weight
             if less:

@@ -121,8 +121,10 @@ class Rule:
         self.changed(p.name)
 
     def ahead(self, p):
-        """How many are before a place that waits; a holder is told of none."""
-        return 0 if p.state == "g" else len([q for q in self.line(p.name) if q.seq < p.seq])
+        """How many a place waits for: all that hold, and who waits before it."""
+        if p.state == "g":
+            return 0
+        return len(self.line(p.name, "g")) + sum(q.seq < p.seq for q in self.line(p.name, "w"))
 
     def forget_session(self, session):
         """Its places are out of their lines already."""
@@ -145,6 +147,10 @@ class Rule:
         if LINES[name] == str(MANY):
             return self.rng.choice((1, 1, 1, MANY))
         return self.rng.randint(1, capacity(name))
+
+    def lesser(self, p):
+        """What a place may be amended to: a writer only becomes a reader."""
+        return self.rng.choice((1, p.weight, p.weight - (p.weight not in (1, MANY))))
 
     def step(self, steps=None):
         steps = steps or self.STEPS
