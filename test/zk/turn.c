@@ -374,6 +374,33 @@ static void a_semaphore_sleeps_on(void **state)
     player_close(&queue.player[2]);
 }
 
+/* One of two in a session follows how many are ahead, and so hears all that happens in the
+ * folder; when it gives up, the other hears on. */
+static void one_follows_and_gives_up(void **state)
+{
+    struct player a, b;
+    struct ask    held, view[2], watching[2];
+
+    (void)state;
+    open_at(&a, witness_server());
+    open_at(&b, witness_server());
+    uint64_t id = enter(&a, "follows", MUTEX, &held);
+    enter(&b, "follows", MUTEX, &view[0]);
+    uint64_t last = enter(&b, "follows", MUTEX, &view[1]);
+    follow(&b, "follows", &view[1], &watching[1]);
+    assert_false(player_await(&b, &watching[1], 20));
+    watch(&b, "follows", &view[0], &watching[0]);
+    assert_false(player_await(&b, &watching[0], 20));
+    b.store->impl->cancel(b.store, &watching[1].req);
+    assert_true(player_await(&b, &watching[1], LIMIT_MS));
+    assert_int_equal(leave(&b, "follows", last), 0);
+    assert_int_equal(leave(&a, "follows", id), 0);
+    assert_true(player_await(&b, &watching[0], LIMIT_MS));
+    assert_true(is_granted(&watching[0]));
+    player_close(&a);
+    player_close(&b);
+}
+
 /* Two of one session are armed as of the later one: what happened to the earlier before that
  * is heard as soon as it has been held for a moment. */
 static void asked_between(void **state)
@@ -408,11 +435,17 @@ static void asked_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_requests),       cmocka_unit_test(six_if_it_takes_long),
-        cmocka_unit_test(one_gives_up),        cmocka_unit_test(gone_before),
-        cmocka_unit_test(taken_away),          cmocka_unit_test(asked_before),
-        cmocka_unit_test(connection_breaks),   cmocka_unit_test(a_writer_became_a_reader),
-        cmocka_unit_test(readers_and_writers), cmocka_unit_test(a_semaphore_sleeps_on),
+        cmocka_unit_test(five_requests),
+        cmocka_unit_test(six_if_it_takes_long),
+        cmocka_unit_test(one_gives_up),
+        cmocka_unit_test(gone_before),
+        cmocka_unit_test(taken_away),
+        cmocka_unit_test(asked_before),
+        cmocka_unit_test(connection_breaks),
+        cmocka_unit_test(a_writer_became_a_reader),
+        cmocka_unit_test(readers_and_writers),
+        cmocka_unit_test(a_semaphore_sleeps_on),
+        cmocka_unit_test(one_follows_and_gives_up),
         cmocka_unit_test(asked_between),
     };
 

@@ -299,15 +299,18 @@ enum hf_zk_step {
 
 #define HF_ZK_CHOOSE_MAX 64
 
-/* For a waiter of the shape `mine` at the index `me` of the last listing. */
-enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,
-                             const struct hf_shape *mine);
+struct hf_zk_waiter {
+    const struct hf_zk_line *line;
+    size_t                   me; /* its index in the last listing */
+    const struct hf_shape   *mine;
+    bool                     hears_all; /* it listens to the folder */
+};
+
+enum hf_zk_step hf_zk_decide(const struct hf_zk_waiter *who);
 /* Which places to listen to; 0: too many, so that the folder is to be listened to. */
-size_t hf_zk_choose(const struct hf_zk_line *line, size_t me, const struct hf_shape *mine,
-                    size_t ret[HF_ZK_CHOOSE_MAX]);
-/* Those that it listens to, the nearest first, that are enough to keep it out. */
-size_t hf_zk_depends(const struct hf_zk_line *line, size_t me,
-                     const struct hf_shape *mine, size_t ret[HF_ZK_CHOOSE_MAX]);
+size_t hf_zk_choose(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX]);
+/* Those that it hears, the nearest first, that are enough to keep it out. */
+size_t hf_zk_depends(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX]);
 
 /* The rule, by all that may be ahead of it. */
 enum hf_verdict hf_zk_judge(const struct hf_zk_line *line, size_t me,
