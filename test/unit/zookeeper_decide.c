@@ -94,13 +94,14 @@ static struct message *take(struct way *way)
 
 /* ---- The server ------------------------------------------------------------------------- */
 
-static void tell_ended(size_t index)
+/* That a node has gone; -1: that the folder changed. */
+static void tell_ended(int index, int name)
 {
     struct message *message = put(&down);
 
     message->what = ENDED;
-    message->index = (int)index;
-    message->name = node[index].name;
+    message->index = index;
+    message->name = name;
 }
 
 /* The naive rule: all that is there, added up. */
@@ -123,14 +124,10 @@ static void end_node(size_t index, bool lighter)
     if (!node[index].there)
         return;
     if (node[index].watched)
-        tell_ended(index);
-    if (folder_watched) {
-        struct message *message = put(&down);
-        message->what = ENDED;
-        message->index = -1;
-        folder_watched = false;
-    }
-    node[index].watched = false;
+        tell_ended((int)index, node[index].name);
+    if (folder_watched)
+        tell_ended(-1, 0);
+    folder_watched = node[index].watched = false;
     if (lighter && shape.weight > 1 && !node[index].own) {
         shape.weight = shape.capacity == HF_ALL ? 1 : 1 + below(shape.weight - 1);
         node[index].child.shape = shape;
@@ -156,31 +153,25 @@ static void serve(void)
         for (size_t i = 0; i < nodes; i++)
             changed = changed || asked->names[i] != (node[i].there ? node[i].name : -1);
         folder_watched = !changed;
-        if (changed) {
-            struct message *answer = put(&down);
-            answer->what = ENDED;
-            answer->index = -1;
-        }
+        if (changed)
+            tell_ended(-1, 0);
         return;
     }
     for (size_t i = 0; i < nodes; i++) {
         if (asked->names[i] < 0)
             continue;
-        if (node[i].there && node[i].name == asked->names[i]) {
+        if (node[i].there && node[i].name == asked->names[i])
             node[i].watched = true;
-        } else {
-            struct message *answer = put(&down);
-            answer->what = ENDED;
-            answer->index = (int)i;
-            answer->name = asked->names[i];
-        }
+        else
+            tell_ended((int)i, asked->names[i]);
     }
 }
 
 /* ---- The waiter ------------------------------------------------------------------------- */
 
-static void mark_stale(void)
+static void end_place(size_t index)
 {
+    hf_zk_place_end(&place[index]);
     line.stale = true;
     while (line.head < line.count && line.place[line.head].state == HF_ZK_GONE)
         line.head++;
@@ -224,8 +215,7 @@ static void hear(const struct message *message)
             place[i].state != HF_ZK_STANDS)
             continue;
         ear[message->index].seq = 0;
-        hf_zk_place_end(&place[i]);
-        mark_stale();
+        end_place(i);
     }
 }
 
@@ -340,20 +330,9 @@ static void begin_line(void)
 static void end_own(size_t index)
 {
     end_node(index, false);
-    for (size_t i = 0; i < line.count; i++) {
-        if (place[i].seq != index || place[i].state != HF_ZK_STANDS)
-            continue;
-        hf_zk_place_end(&place[i]);
-        mark_stale();
-    }
-}
-
-static void end_any(size_t index)
-{
-    if (node[index].own)
-        end_own(index);
-    else
-        end_node(index, below(4) == 0);
+    for (size_t i = 0; i < line.count; i++)
+        if (place[i].seq == index && place[i].state == HF_ZK_STANDS)
+            end_place(i);
 }
 
 static bool play_step(void)
@@ -362,7 +341,7 @@ static bool play_step(void)
 
     switch (below(8)) {
     case 0:
-        end_any(index);
+        node[index].own ? end_own(index) : end_node(index, below(4) == 0);
         return node[index].own && review();
     case 1:
     case 2:
