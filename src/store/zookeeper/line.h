@@ -219,7 +219,6 @@ hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 struct hf_zk_ticket {
     struct hf_zk_ticket  *next;                /* in its bucket */
     struct hf_zk_ticket  *beside, **beside_at; /* in its line */
-    struct hf_zk         *zk;
     struct hf_zk_line    *line;
     uint64_t              id;
     char                  uuid[HF_ZK_UUID + 1];
