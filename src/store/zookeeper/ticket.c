@@ -185,12 +185,6 @@ struct cleaning {
     char              path[HF_ZK_PATH_MAX];
 };
 
-static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)reply;
-    free(data);
-}
-
 bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid)
 {
     struct hf_zk_text text = hf_zk_get_text(&reply->body);
@@ -204,7 +198,7 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
     struct cleaning *cleaning = data;
 
     if (hf_zk_is_uuid_read(reply, cleaning->uuid))
-        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, on_cleaned, cleaning);
+        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, hf_zk_ignore, cleaning);
     else
         free(cleaning);
 }
