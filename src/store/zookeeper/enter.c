@@ -287,7 +287,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
     assert(task->ticket->where == HF_ZK_NOWHERE);
     task->error = 0;
     if (task->group != NULL)
-        hf_zk_group_arrive(task);
+        task->arrived = true; /* and group.c has it wait for the others */
     else
         hf_zk_enter_make(zk, task, 1);
 }
