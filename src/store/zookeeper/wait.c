@@ -55,7 +55,7 @@ static struct hf_zk_waiter waiter_of(const struct hf_zk_ticket *ticket)
 {
     return (struct hf_zk_waiter){
         .line = ticket->line,
-        .me = hf_zk_ticket_index(ticket->line, ticket),
+        .me = hf_zk_ticket_index(ticket),
         .mine = &ticket->shape,
         .hears_all = needs_folder(ticket) && ticket->line->listener.watched != NULL,
     };
@@ -228,7 +228,7 @@ static void review(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
         return;
     if (ticket->wait == HF_ZK_AWAKE || ticket->where != HF_ZK_THERE)
         (void)is_answered(zk, ticket);
-    else if (hf_zk_ticket_index(ticket->line, ticket) == ticket->line->count)
+    else if (hf_zk_ticket_index(ticket) == ticket->line->count)
         list_line(zk, ticket);
     else
         take_step(zk, ticket, listed);
@@ -263,8 +263,8 @@ void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error)
     for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
          ticket = next) {
         next = ticket->beside;
-        bool lost = ticket->wait == HF_ZK_LISTING ||
-                    hf_zk_ticket_index(line, ticket) == line->count;
+        bool lost =
+            ticket->wait == HF_ZK_LISTING || hf_zk_ticket_index(ticket) == line->count;
         if (ticket->wait != HF_ZK_AWAKE && lost)
             wait_fail(ticket, hf_zk_fault(zk, error, "list", line->folder));
     }
