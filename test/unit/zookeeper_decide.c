@@ -21,7 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES  1000000
+#ifdef __SANITIZE_ADDRESS__
+#define LINES 100000 /* it takes ten times as long */
+#else
+#define LINES 1000000
+#endif
 #define PLACES 12
 #define QUEUE  512
 #define STEPS  100
@@ -61,7 +65,8 @@ static int                 name_of[PLACES];
 static struct hf_zk_ear    ear[PLACES];
 static struct hf_zk_ticket own_ticket;
 static struct hf_zk_line   line;
-static bool                listing; /* one is on its way */
+static bool                listing;   /* one is on its way */
+static bool                hears_all; /* it listens to the folder */
 static unsigned            passes, listings, listens, sleeps;
 
 static unsigned below(unsigned limit)
@@ -89,13 +94,14 @@ static struct message *take(struct way *way)
 
 /* ---- The server ------------------------------------------------------------------------- */
 
-static void tell_ended(size_t index)
+/* That a node has gone; -1: that the folder changed. */
+static void tell_ended(int index, int name)
 {
     struct message *message = put(&down);
 
     message->what = ENDED;
-    message->index = (int)index;
-    message->name = node[index].name;
+    message->index = index;
+    message->name = name;
 }
 
 /* The naive rule: all that is there, added up. */
@@ -118,14 +124,10 @@ static void end_node(size_t index, bool lighter)
     if (!node[index].there)
         return;
     if (node[index].watched)
-        tell_ended(index);
-    if (folder_watched) {
-        struct message *message = put(&down);
-        message->what = ENDED;
-        message->index = -1;
-        folder_watched = false;
-    }
-    node[index].watched = false;
+        tell_ended((int)index, node[index].name);
+    if (folder_watched)
+        tell_ended(-1, 0);
+    folder_watched = node[index].watched = false;
     if (lighter && shape.weight > 1 && !node[index].own) {
         shape.weight = shape.capacity == HF_ALL ? 1 : 1 + below(shape.weight - 1);
         node[index].child.shape = shape;
@@ -151,31 +153,25 @@ static void serve(void)
         for (size_t i = 0; i < nodes; i++)
             changed = changed || asked->names[i] != (node[i].there ? node[i].name : -1);
         folder_watched = !changed;
-        if (changed) {
-            struct message *answer = put(&down);
-            answer->what = ENDED;
-            answer->index = -1;
-        }
+        if (changed)
+            tell_ended(-1, 0);
         return;
     }
     for (size_t i = 0; i < nodes; i++) {
         if (asked->names[i] < 0)
             continue;
-        if (node[i].there && node[i].name == asked->names[i]) {
+        if (node[i].there && node[i].name == asked->names[i])
             node[i].watched = true;
-        } else {
-            struct message *answer = put(&down);
-            answer->what = ENDED;
-            answer->index = (int)i;
-            answer->name = asked->names[i];
-        }
+        else
+            tell_ended((int)i, asked->names[i]);
     }
 }
 
 /* ---- The waiter ------------------------------------------------------------------------- */
 
-static void mark_stale(void)
+static void end_place(size_t index)
 {
+    hf_zk_place_end(&place[index]);
     line.stale = true;
     while (line.head < line.count && line.place[line.head].state == HF_ZK_GONE)
         line.head++;
@@ -210,7 +206,7 @@ static void hear(const struct message *message)
         return;
     }
     if (message->index < 0) {
-        line.listener.watched = NULL;
+        hears_all = false;
         line.stale = true;
         return;
     }
@@ -219,16 +215,23 @@ static void hear(const struct message *message)
             place[i].state != HF_ZK_STANDS)
             continue;
         ear[message->index].seq = 0;
-        hf_zk_place_end(&place[i]);
-        mark_stale();
+        end_place(i);
     }
+}
+
+static struct hf_zk_waiter waiter(void)
+{
+    return (struct hf_zk_waiter){
+        .line = &line, .me = line.count, .mine = &mine, .hears_all = hears_all
+    };
 }
 
 static void send_listen(void)
 {
-    size_t          index[HF_ZK_CHOOSE_MAX];
-    size_t          count = hf_zk_choose(&line, line.count, &mine, index);
-    struct message *message = put(&up);
+    struct hf_zk_waiter who = waiter();
+    size_t              index[HF_ZK_CHOOSE_MAX];
+    size_t              count = hf_zk_choose(&who, index);
+    struct message     *message = put(&up);
 
     message->what = WATCHES;
     memset(message->names, -1, sizeof message->names);
@@ -243,15 +246,17 @@ static void send_listen(void)
         ear[place[at].seq].seq = (uint64_t)name_of[at] + 1;
     }
     if (message->all)
-        line.listener.watched = (struct hf_zk_watched *)&line;
-    enum hf_zk_step step = hf_zk_decide(&line, line.count, &mine);
+        hears_all = true;
+    who = waiter();
+    enum hf_zk_step step = hf_zk_decide(&who);
     assert_int_equal(step, HF_ZK_SLEEP); /* what it chose is enough */
 }
 
 /* True: it holds. */
 static bool review(void)
 {
-    enum hf_zk_step step = hf_zk_decide(&line, line.count, &mine);
+    struct hf_zk_waiter who = waiter();
+    enum hf_zk_step     step = hf_zk_decide(&who);
 
     switch (step) {
     case HF_ZK_PASS:
@@ -303,7 +308,7 @@ static void begin_line(void)
     bool     kazoo = below(4) == 0;
 
     up.count = down.count = 0;
-    folder_watched = listing = false;
+    folder_watched = listing = hears_all = false;
     mine = random_shape(kind, capacity);
     nodes = below(PLACES + 1);
     own_ticket.shape = mine;
@@ -325,20 +330,9 @@ static void begin_line(void)
 static void end_own(size_t index)
 {
     end_node(index, false);
-    for (size_t i = 0; i < line.count; i++) {
-        if (place[i].seq != index || place[i].state != HF_ZK_STANDS)
-            continue;
-        hf_zk_place_end(&place[i]);
-        mark_stale();
-    }
-}
-
-static void end_any(size_t index)
-{
-    if (node[index].own)
-        end_own(index);
-    else
-        end_node(index, below(4) == 0);
+    for (size_t i = 0; i < line.count; i++)
+        if (place[i].seq == index && place[i].state == HF_ZK_STANDS)
+            end_place(i);
 }
 
 static bool play_step(void)
@@ -347,7 +341,7 @@ static bool play_step(void)
 
     switch (below(8)) {
     case 0:
-        end_any(index);
+        node[index].own ? end_own(index) : end_node(index, below(4) == 0);
         return node[index].own && review();
     case 1:
     case 2:

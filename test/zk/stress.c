@@ -6,8 +6,7 @@
  * what; see lib/judge.h.  The seed is printed, and HF_ZK_SEED sets it; HF_ZK_STEPS how many
  * steps it takes; with HF_ZK_UNBROKEN nobody breaks anybody's place.
  *
- *     IDLE -> ENTERING -> WAITING <-> LOOKING -> HELD <-> LOOKING, AMENDING
- *                 any -> LEAVING -> IDLE
+ *     IDLE -> ENTERING -> WAITING, LOOKING -> HELD, LOOKING, AMENDING;  any -> LEAVING -> IDLE
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
 #include "lib/judge.h"
@@ -183,21 +182,20 @@ static void take_farewell(struct seat *self)
 /* What the WATCH answers is believed, and judged; now and then somebody looks, too. */
 static void hear_watch(struct seat *self)
 {
-    uint64_t id = self->ask.req.id;
-
     if (self->drop) {
         begin_leave(self);
     } else if (self->lessen && self->state == HELD) {
         self->shape = READER; /* from now on others may come in */
         self->judged.reads = true;
         submit(self, AMENDING,
-               (struct hf_req){ .op = HF_AMEND, .id = id, .shape = READER });
+               (struct hf_req){
+                   .op = HF_AMEND, .id = self->ask.req.id, .shape = READER });
     } else if (self->watching.req.status == 0 && draw(8) > 0) {
         (void)take_news(&self->ask, &self->watching);
         take_view(self);
     } else {
         self->state = LOOKING;
-        to_look(&self->ask, self->judged.name, id);
+        to_look(&self->ask, self->judged.name, self->ask.req.id);
         player_submit(self->player, &self->ask);
     }
     self->lessen = false;

@@ -334,46 +334,6 @@ static void readers_and_writers(void **state)
     }
 }
 
-/* Twelve are ahead, and four may hold it.  The first nine leave, one by one: of the eight
- * nearest, who are listened to, too few are left only when the last of those nine goes.  Then
- * one listing shows that it is granted, and which slots are free. */
-static void a_semaphore_sleeps_on(void **state)
-{
-    enum { AHEAD = 12, CAPACITY = 4, CREATE = 15, REMOVE_WATCHES = 18 };
-    static const int asked[] = { GET_DATA, CHILDREN2, SET_WATCHES, REMOVE_WATCHES };
-    struct queue     queue = { .name = "sleeps-on" }; /* for its counts alone */
-    struct player    a;
-    struct ask       held;
-    uint64_t         id[AHEAD];
-    unsigned         sum = 0;
-
-    (void)state;
-    open_at(&a, witness_server());
-    open_at(&queue.player[2], zkproxy_address(proxy));
-    for (int i = 0; i < AHEAD; i++)
-        id[i] = enter(&a, queue.name, semaphore(CAPACITY, 1), &held);
-    enter(&queue.player[2], queue.name, semaphore(CAPACITY, 1), &queue.view[2]);
-    assert_int_equal(ahead_of(&queue.view[2]), AHEAD);
-    for (int opcode = 0; opcode <= SET_WATCHES; opcode++)
-        queue.before[opcode] = zkproxy_requests(proxy, opcode);
-    queue_watch(&queue);
-    await_count(&queue, SET_WATCHES, 1);
-    for (int i = 0; i <= AHEAD - CAPACITY; i++) {
-        assert_int_equal(queue.watching.answers, 0);
-        assert_int_equal(leave(&a, queue.name, id[i]), 0);
-        player_turn(&queue.player[2], 5);
-    }
-    assert_true(is_over(&queue, LIMIT_MS));
-    assert_true(queue_holds(&queue));
-    assert_int_equal(slot_of(&queue.watching), 0);
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        sum += count(&queue, asked[i]);
-    print_message("# %u requests while nine leave\n", sum);
-    assert_true(sum <= 2 + CAPACITY); /* on a slow machine those ahead are read once */
-    player_close(&a);
-    player_close(&queue.player[2]);
-}
-
 /* Two of one session are armed as of the later one: what happened to the earlier before that
  * is heard as soon as it has been held for a moment. */
 static void asked_between(void **state)
@@ -412,8 +372,7 @@ int main(void)
         cmocka_unit_test(one_gives_up),        cmocka_unit_test(gone_before),
         cmocka_unit_test(taken_away),          cmocka_unit_test(asked_before),
         cmocka_unit_test(connection_breaks),   cmocka_unit_test(a_writer_became_a_reader),
-        cmocka_unit_test(readers_and_writers), cmocka_unit_test(a_semaphore_sleeps_on),
-        cmocka_unit_test(asked_between),
+        cmocka_unit_test(readers_and_writers), cmocka_unit_test(asked_between),
     };
 
     proxy = zkproxy_start(witness_server());

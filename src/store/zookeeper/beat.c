@@ -202,11 +202,6 @@ static hf_time renew_due(const struct hf_zk *zk)
     return at > least ? at : least;
 }
 
-static void on_kicked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)data, (void)reply;
-}
-
 void hf_zk_beat_run(struct hf_zk *zk)
 {
     if (!hf_zk_link_is_greeted(zk))
@@ -225,8 +220,8 @@ void hf_zk_beat_run(struct hf_zk *zk)
         send_ping(zk);
     if (zk->remote.now >= kick_due(zk)) {
         zk->beat.kicked = zk->remote.now;
-        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, hf_zk_root(zk), false, on_kicked,
-                       NULL);
+        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, hf_zk_root(zk), false,
+                       hf_zk_ignore, NULL);
     }
 }
 

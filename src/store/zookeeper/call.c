@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* GREETING: only these, see link.c. */
@@ -114,9 +115,10 @@ void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode
     hf_zk_call_end(zk, begin);
 }
 
-static void on_barrier(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+void hf_zk_ignore(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    (void)zk, (void)data, (void)reply; /* the call behind it tells */
+    (void)zk, (void)reply;
+    free(data);
 }
 
 void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
@@ -129,7 +131,7 @@ void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *pat
 
 void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
 {
-    hf_zk_call_check(zk, call, path, on_barrier, NULL);
+    hf_zk_call_check(zk, call, path, hf_zk_ignore, NULL); /* the call behind it tells */
 }
 
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,

@@ -78,24 +78,23 @@ enum part {
 };
 
 struct walk {
-    const struct hf_zk_line *line;
-    const struct hf_shape   *mine;
-    enum part                part;
-    size_t                   index; /* the last one looked at */
-    bool                     spared;
+    const struct hf_zk_waiter *who;
+    enum part                  part;
+    size_t                     index; /* the last one looked at */
+    bool                       spared;
 };
 
 /* We know of the end of our own places without listening. */
-static bool is_heard(const struct hf_zk_line *line, const struct hf_zk_place *place)
+static bool is_heard(const struct hf_zk_waiter *who, const struct hf_zk_place *place)
 {
-    return place->state == HF_ZK_STANDS && (place->ticket != NULL || place->ear != NULL ||
-                                            line->listener.watched != NULL);
+    return place->state == HF_ZK_STANDS &&
+           (place->ticket != NULL || place->ear != NULL || who->hears_all);
 }
 
 static bool is_in_part(struct walk *walk, const struct hf_zk_place *place,
                        const struct hf_shape *shape)
 {
-    bool heard = is_heard(walk->line, place);
+    bool heard = is_heard(walk->who, place);
 
     switch (walk->part) {
     case ALL:
@@ -103,7 +102,7 @@ static bool is_in_part(struct walk *walk, const struct hf_zk_place *place,
     case HEARD:
         return heard;
     case SPARED:
-        if (heard && !walk->spared && keeps_out_alone(shape, walk->mine)) {
+        if (heard && !walk->spared && keeps_out_alone(shape, walk->who->mine)) {
             walk->spared = true;
             return false;
         }
@@ -116,62 +115,73 @@ static bool is_in_part(struct walk *walk, const struct hf_zk_place *place,
 
 static int next_ahead(void *from, struct hf_shape *ret)
 {
-    struct walk *walk = from;
+    struct walk             *walk = from;
+    const struct hf_zk_line *line = walk->who->line;
 
-    while (walk->index > walk->line->head) {
-        const struct hf_zk_place *place = &walk->line->place[--walk->index];
+    while (walk->index > line->head) {
+        const struct hf_zk_place *place = &line->place[--walk->index];
         if (place->state == HF_ZK_GONE)
             continue;
-        *ret = shape_now(place, walk->mine);
+        *ret = shape_now(place, walk->who->mine);
         if (is_in_part(walk, place, ret))
             return 1;
     }
     return 0;
 }
 
-static enum hf_verdict judge(const struct hf_zk_line *line, size_t me,
-                             const struct hf_shape *mine, enum part part)
+static enum hf_verdict judge(const struct hf_zk_waiter *who, enum part part)
 {
-    struct walk     walk = { .line = line, .mine = mine, .part = part, .index = me };
+    struct walk     walk = { .who = who, .part = part, .index = who->me };
     enum hf_verdict verdict;
 
-    assert(me <= line->count);
-    (void)hf_line_walk(mine, next_ahead, &walk, &verdict, NULL);
+    assert(who->me <= who->line->count);
+    (void)hf_line_walk(who->mine, next_ahead, &walk, &verdict, NULL);
     return verdict;
 }
 
 enum hf_verdict hf_zk_judge(const struct hf_zk_line *line, size_t me,
                             const struct hf_shape *mine)
 {
-    return judge(line, me, mine, ALL);
+    return judge(&(struct hf_zk_waiter){ .line = line, .me = me, .mine = mine }, ALL);
 }
 
 /* ---- The decision ------------------------------------------------------------------------- */
 
-static bool will_do(const struct hf_zk_line *line, size_t me, const struct hf_shape *mine)
+static bool will_do(const struct hf_zk_waiter *who)
 {
-    if (judge(line, me, mine, HEARD) == HF_PASSES)
+    if (judge(who, HEARD) == HF_PASSES)
         return false;
-    return hf_shape_has_slots(mine) ||
-           judge(line, me, mine, SPARED) != HF_PASSES || /* soon found, in a long line */
-           judge(line, me, mine, UNHEARD) == HF_PASSES;
+    return hf_shape_has_slots(who->mine) ||
+           judge(who, SPARED) != HF_PASSES || /* soon found, in a long line */
+           judge(who, UNHEARD) == HF_PASSES;
 }
 
-enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,
-                             const struct hf_shape *mine)
+enum hf_zk_step hf_zk_decide(const struct hf_zk_waiter *who)
 {
-    enum hf_verdict verdict = judge(line, me, mine, ALL);
+    enum hf_verdict verdict = judge(who, ALL);
 
     if (verdict == HF_PASSES)
         return HF_ZK_PASS;
     if (verdict != HF_BLOCKED)
-        return line->stale ? HF_ZK_LIST : HF_ZK_REFUSE;
-    if (will_do(line, me, mine))
+        return who->line->stale ? HF_ZK_LIST : HF_ZK_REFUSE;
+    if (will_do(who))
         return HF_ZK_SLEEP;
-    return line->stale ? HF_ZK_LIST : HF_ZK_LISTEN;
+    return who->line->stale ? HF_ZK_LIST : HF_ZK_LISTEN;
 }
 
 /* ---- Whom to listen to -------------------------------------------------------------------- */
+
+/* The next place ahead that may have to be listened to: among readers and writers, and in a
+ * line of mutexes, one that keeps us out by itself. */
+static bool next_that_counts(struct walk *walk, struct hf_shape *ret)
+{
+    const struct hf_shape *mine = walk->who->mine;
+
+    while (next_ahead(walk, ret) > 0)
+        if (hf_shape_has_slots(mine) || keeps_out_alone(ret, mine))
+            return true;
+    return false;
+}
 
 /* Two turns: the places just ahead that can hold the lock together, and those in front of
  * them.
@@ -181,18 +191,15 @@ enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,
  *     a writer      the readers just ahead and the writer in front of them, or such
  *     a semaphore   twice as many as it has slots
  */
-size_t hf_zk_choose(const struct hf_zk_line *line, size_t me, const struct hf_shape *mine,
-                    size_t ret[HF_ZK_CHOOSE_MAX])
+size_t hf_zk_choose(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX])
 {
-    struct walk     walk = { .line = line, .mine = mine, .part = ALL, .index = me };
+    struct walk     walk = { .who = who, .part = ALL, .index = who->me };
     struct hf_sum   turn = { 0 }, sum = { 0 };
     struct hf_shape other;
     size_t          count = 0;
     int             turns = 1;
 
-    while (count < HF_ZK_CHOOSE_MAX && next_ahead(&walk, &other) > 0) {
-        if (!hf_shape_has_slots(mine) && !keeps_out_alone(&other, mine))
-            continue;
+    while (count < HF_ZK_CHOOSE_MAX && next_that_counts(&walk, &other)) {
         if (hf_sum_judge(&turn, &other) != HF_PASSES) {
             if (++turns > 2)
                 break;
@@ -203,22 +210,18 @@ size_t hf_zk_choose(const struct hf_zk_line *line, size_t me, const struct hf_sh
         ret[count++] = walk.index;
     }
     /* Very many of them are needed to keep us out. */
-    return hf_sum_judge(&sum, mine) != HF_PASSES ? count : 0;
+    return hf_sum_judge(&sum, who->mine) != HF_PASSES ? count : 0;
 }
 
-/* The nearest places that we listen to, and that keep us out: those that we depend on. */
-size_t hf_zk_depends(const struct hf_zk_line *line, size_t me,
-                     const struct hf_shape *mine, size_t ret[HF_ZK_CHOOSE_MAX])
+size_t hf_zk_depends(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX])
 {
-    struct walk     walk = { .line = line, .mine = mine, .part = HEARD, .index = me };
+    struct walk     walk = { .who = who, .part = HEARD, .index = who->me };
     struct hf_sum   sum = { 0 };
     struct hf_shape other;
     size_t          count = 0;
 
-    while (count < HF_ZK_CHOOSE_MAX && hf_sum_judge(&sum, mine) == HF_PASSES &&
-           next_ahead(&walk, &other) > 0) {
-        if (!hf_shape_has_slots(mine) && !keeps_out_alone(&other, mine))
-            continue;
+    while (count < HF_ZK_CHOOSE_MAX && hf_sum_judge(&sum, who->mine) == HF_PASSES &&
+           next_that_counts(&walk, &other)) {
         hf_sum_add(&sum, &other);
         ret[count++] = walk.index;
     }

@@ -141,7 +141,7 @@ static bool is_exhausted(const struct hf_zk_ticket *ticket)
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
-    size_t               me = hf_zk_ticket_index(task->line, ticket);
+    size_t               me = hf_zk_ticket_index(ticket);
     enum hf_verdict      verdict = hf_zk_judge(task->line, me, &ticket->shape);
 
     if (is_exhausted(ticket))
@@ -324,7 +324,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
     assert(task->ticket->where == HF_ZK_NOWHERE);
     task->error = 0;
     if (task->group != NULL)
-        hf_zk_group_arrive(task);
+        task->arrived = true; /* and group.c has it wait for the others */
     else
         hf_zk_enter_make(zk, task, 1);
 }

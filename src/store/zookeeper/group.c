@@ -130,12 +130,6 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
     }
 }
 
-void hf_zk_group_arrive(struct hf_zk_task *task)
-{
-    assert(task->group != NULL && !task->arrived);
-    task->arrived = true;
-}
-
 static size_t bytes_of(const struct hf_zk_task *task)
 {
     const char *note = task->base.req->note;

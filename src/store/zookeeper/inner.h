@@ -73,7 +73,7 @@ struct hf_zk_task {
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
-    bool                arrived; /* and waits for the others */
+    bool                arrived; /* about to make its node, and waits for the others */
     size_t              mates;   /* whose nodes its MULTI makes, its own included */
 };
 
@@ -110,9 +110,8 @@ void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task, const char *p
 /* enter.c: make the nodes of `count` tasks, linked by next_mate, in one step. */
 void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count);
 
-/* group.c: an ENTER joins its group; is about to make its node; ends. */
+/* group.c: an ENTER joins its group; ends. */
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_group_arrive(struct hf_zk_task *task);
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status);
 /* All of its group fail, for it could not make its node. */
 void hf_zk_group_blame(struct hf_zk *zk, struct hf_zk_task *task);

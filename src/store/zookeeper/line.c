@@ -127,7 +127,7 @@ static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t inde
         const struct hf_zk_place *place = &line->place[i];
         if (place->state != HF_ZK_STANDS)
             continue;
-        if (place->ticket != NULL || place->ear != NULL || line->listener.watched != NULL)
+        if (place->ticket != NULL || place->ear != NULL)
             weight += hf_zk_shape_to(&place->child, &mine).weight;
         if (place->ticket != NULL)
             hf_zk_wait_review(zk, place->ticket);

@@ -136,7 +136,7 @@ struct hf_zk_line {
     size_t              text_room;
     size_t              head;  /* the first that is not gone */
     bool                stale; /* something has changed since */
-    uint32_t           *slot;  /* of a semaphore: those taken, sorted */
+    uint32_t           *slot;  /* of a semaphore: those taken */
     size_t              slots, slot_room;
     uint64_t            stamp;
 
@@ -233,7 +233,6 @@ enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
 struct hf_zk_ticket {
     struct hf_zk_ticket *next;                /* in its bucket */
     struct hf_zk_ticket *beside, **beside_at; /* in its line */
-    struct hf_zk        *zk;
     struct hf_zk_line   *line;
     uint64_t             id;
     char                 uuid[HF_ZK_UUID + 1];
@@ -283,6 +282,8 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
 void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* If its node is not in the listing just taken in, somebody took it away. */
 void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* Its index in the last listing; line->count: it is not there. */
+size_t hf_zk_ticket_index(const struct hf_zk_ticket *ticket);
 /* It is not there any more, by no doing of ours. */
 void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 
@@ -299,15 +300,18 @@ enum hf_zk_step {
 
 #define HF_ZK_CHOOSE_MAX 64
 
-/* For a waiter of the shape `mine` at the index `me` of the last listing. */
-enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,
-                             const struct hf_shape *mine);
+struct hf_zk_waiter {
+    const struct hf_zk_line *line;
+    size_t                   me; /* its index in the last listing */
+    const struct hf_shape   *mine;
+    bool                     hears_all; /* it listens to the folder */
+};
+
+enum hf_zk_step hf_zk_decide(const struct hf_zk_waiter *who);
 /* Which places to listen to; 0: too many, so that the folder is to be listened to. */
-size_t hf_zk_choose(const struct hf_zk_line *line, size_t me, const struct hf_shape *mine,
-                    size_t ret[HF_ZK_CHOOSE_MAX]);
-/* Those that it listens to, the nearest first, that are enough to keep it out. */
-size_t hf_zk_depends(const struct hf_zk_line *line, size_t me,
-                     const struct hf_shape *mine, size_t ret[HF_ZK_CHOOSE_MAX]);
+size_t hf_zk_choose(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX]);
+/* Those that it hears, the nearest first, that are enough to keep it out. */
+size_t hf_zk_depends(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX]);
 
 /* The rule, by all that may be ahead of it. */
 enum hf_verdict hf_zk_judge(const struct hf_zk_line *line, size_t me,
@@ -320,10 +324,6 @@ struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
 void hf_zk_place_end(struct hf_zk_place *place);
 
 /* ---- standing.c -------------------------------------------------------------------- */
-
-/* Where the ticket stands in the last listing; line->count: nowhere. */
-size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
-                          const struct hf_zk_ticket *ticket);
 
 /* How it stands, if it is there: it WAITS or HOLDS.  Strings are lent. */
 struct hf_standing hf_zk_standing(const struct hf_zk_ticket *ticket, enum hf_stand state);

@@ -50,6 +50,9 @@ struct hf_zk_reply {
 
 typedef void hf_zk_on_reply(struct hf_zk *zk, void *data, struct hf_zk_reply *reply);
 
+/* An on_reply for answers that nobody needs: it frees `data`, which may be NULL. */
+hf_zk_on_reply hf_zk_ignore;
+
 /* Part of whoever makes the call; must stay in place until it is answered. */
 struct hf_zk_call {
     int32_t            xid;

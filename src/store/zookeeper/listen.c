@@ -47,16 +47,14 @@ int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
     struct hf_zk_watched *watched =
         hf_zk_watched_find(zk, HF_ZK_WATCHED_CHILDREN, path, strlen(path));
 
-    if (watched != NULL && stamp != 0 && stamp != watched->stamp)
+    if (watched != NULL && stamp != 0 && watched->stamp != 0 && stamp != watched->stamp)
         return 1;
-    bool fresh = watched == NULL;
     watched = join_watched(zk, listener, HF_ZK_WATCHED_CHILDREN, path, as_of);
     if (watched == NULL)
         return HF_ENOMEM;
-    if (fresh) {
+    if (watched->stamp == 0)
         watched->stamp = stamp;
-        watched->bare = stamp == HF_ZK_STAMP_NONE;
-    }
+    watched->bare = watched->stamp == HF_ZK_STAMP_NONE;
     return 0;
 }
 

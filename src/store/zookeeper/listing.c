@@ -11,6 +11,7 @@
  * While a listing is in flight the line may be queued again: for tasks that want one sent
  * later.  A waiter needs none but the next to be answered: it shows all that we have heard of.
  */
+#include "base/grow.h"
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
@@ -21,43 +22,28 @@
 
 static bool make_listing_room(struct hf_zk_line *line, size_t count, size_t bytes)
 {
-    if (count > line->room) {
-        struct hf_zk_place *grown = realloc(line->place, count * 2 * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        line->place = grown;
-        line->room = count * 2;
-    }
-    if (bytes > line->text_room) {
-        char *grown = realloc(line->text, bytes * 2);
-        if (grown == NULL)
-            return false;
-        line->text = grown;
-        line->text_room = bytes * 2;
-    }
-    return true;
+    struct hf_zk_place *place =
+        hf_grow(line->place, &line->room, count, sizeof *line->place);
+    char *text = hf_grow(line->text, &line->text_room, bytes, 1);
+
+    if (place != NULL)
+        line->place = place;
+    if (text != NULL)
+        line->text = text;
+    return place != NULL && text != NULL;
 }
 
 /* A number may be anything, so they are kept as they come and not as bits. */
 static bool add_slot(struct hf_zk_line *line, int64_t slot)
 {
-    if (line->slots == line->slot_room) {
-        size_t    room = line->slot_room > 0 ? line->slot_room * 2 : 16;
-        uint32_t *grown = realloc(line->slot, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        line->slot = grown;
-        line->slot_room = room;
-    }
+    uint32_t *grown =
+        hf_grow(line->slot, &line->slot_room, line->slots + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    line->slot = grown;
     line->slot[line->slots++] = (uint32_t)slot;
     return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 static int by_place_seq(const void *a, const void *b)
@@ -146,8 +132,6 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
     drop_claim(line);
-    if (line->slots > 0)
-        qsort(line->slot, line->slots, sizeof *line->slot, by_number);
     match_tickets(line);
     return 0;
 }

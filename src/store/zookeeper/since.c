@@ -11,12 +11,6 @@
 
 #define LONG_MS 1000 /* what is shorter is as good as nothing */
 
-static void on_since_written(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)reply; /* if it failed, people see since when it queued */
-    free(data);
-}
-
 bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket)
 {
     return ticket->held_at != 0 && ticket->held_at - ticket->made_at >= LONG_MS * HF_MS;
@@ -39,10 +33,11 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     struct hf_zk_call *call = calloc(1, sizeof *call);
     int                length = asprintf(&text, "%.*s\nheld=%lld", (int)seen->text.size,
                                          seen->text.bytes, (long long)held);
-    /* If somebody else writes there meanwhile, that is heard, and it is tried again. */
+    /* If it fails, people see since when it queued.  If that is because somebody else has
+     * written there, we hear of it and try again. */
     if (call != NULL && length >= 0)
         hf_zk_call_set(zk, call, ticket->path, text, (size_t)length, seen->stat.version,
-                       on_since_written, call);
+                       hf_zk_ignore, call);
     else
         free(call);
     if (length >= 0)

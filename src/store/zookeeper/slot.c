@@ -21,12 +21,12 @@ void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
     (void)size;
 }
 
-/* The first free number from `slot` on. */
-static int next_free_slot(const struct hf_zk_line *line, int slot)
+static bool is_taken(const struct hf_zk_line *line, int slot)
 {
-    for (size_t i = 0; i < line->slots && line->slot[i] <= (uint32_t)slot; i++)
-        slot += line->slot[i] == (uint32_t)slot;
-    return slot;
+    for (size_t i = 0; i < line->slots; i++)
+        if (line->slot[i] == (uint32_t)slot)
+            return true;
+    return false;
 }
 
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
@@ -76,7 +76,8 @@ static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
-    task->step = next_free_slot(task->line, task->step);
+    while (is_taken(task->line, task->step))
+        task->step++;
     if ((uint32_t)task->step >= task->ticket->shape.capacity) {
         list_for_slot(zk, task);
         return;

@@ -4,18 +4,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
-                          const struct hf_zk_ticket *ticket)
-{
-    if (ticket->where != HF_ZK_THERE)
-        return line->count;
-    size_t i = hf_zk_line_find(line, ticket->seq);
-    while (i < line->count && line->place[i].seq == ticket->seq &&
-           line->place[i].ticket != ticket)
-        i++;
-    return i < line->count && line->place[i].ticket == ticket ? i : line->count;
-}
-
 static uint64_t count_ahead(const struct hf_zk_line *line, size_t me)
 {
     uint64_t count = 0;
@@ -39,7 +27,7 @@ struct hf_standing hf_zk_standing(const struct hf_zk_ticket *ticket, enum hf_sta
         standing.slot = ticket->slot;
         standing.asked = ticket->asked;
     } else {
-        standing.ahead = count_ahead(line, hf_zk_ticket_index(line, ticket));
+        standing.ahead = count_ahead(line, hf_zk_ticket_index(ticket));
     }
     return standing;
 }
@@ -86,7 +74,7 @@ void hf_zk_answer_listed(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     enum hf_verdict verdict =
-        hf_zk_judge(task->line, hf_zk_ticket_index(task->line, ticket), &ticket->shape);
+        hf_zk_judge(task->line, hf_zk_ticket_index(ticket), &ticket->shape);
     if (verdict == HF_PASSES)
         hf_zk_answer(zk, task, HF_STAND_HOLDS);
     else if (verdict == HF_BLOCKED)

@@ -92,8 +92,8 @@ static void mark_line(struct hf_zk *zk, const char *name, unsigned mark, bool se
             set_marks(zk, line, set ? line->marks | mark : line->marks & ~mark);
         hf_zk_line_put(zk, line);
     }
-    if (line == NULL || zk->survey.changed > MANY)
-        zk->survey.all = true;
+    if (line == NULL)
+        zk->survey.looked = 0; /* so all are looked at */
 }
 
 /* All lines with one of the marks `having` lose `off` and gain `on`. */
@@ -125,28 +125,23 @@ static const char **list_changed(const struct hf_zk *zk)
 static void forget_marks(struct hf_zk *zk)
 {
     change_marks(zk, ~0u, ~0u, 0);
-    zk->survey.all = false;
     zk->survey.told = 0;
 }
 
 /* ---- With the server -------------------------------------------------------------------- */
 
-static void survey_stop(struct hf_zk *zk);
-
 static void on_survey_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_survey *survey = data;
 
+    (void)zk;
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
         if (++survey->losses >= LOSSES)
             set_survey(survey, HF_ZK_SURVEY_POLLING);
         return; /* hf_zk_survey_over() follows */
     }
     survey->losses = 0;
-    survey->all = true;
     set_survey(survey, reply->error == 0 ? HF_ZK_SURVEY_ON : HF_ZK_SURVEY_POLLING);
-    if (survey->task == NULL)
-        survey_stop(zk); /* canceled meanwhile */
 }
 
 /* What happens once it is armed is told; what was before has to be looked at. */
@@ -216,7 +211,7 @@ void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
     struct hf_zk_survey *survey = &zk->survey;
     char                 name[256];
 
-    if (survey->state != HF_ZK_SURVEY_ON || survey->all)
+    if (survey->state != HF_ZK_SURVEY_ON || survey->changed > MANY)
         return;
     switch (hf_zk_path_parse(zk->config.chroot, path.bytes, path.size, name)) {
     case HF_ZK_PATH_FOREIGN:
@@ -256,6 +251,8 @@ void hf_zk_survey_found(struct hf_zk *zk, const char *name,
 /* When it is to be answered even if nothing is known to have happened. */
 static hf_time survey_due(const struct hf_zk_survey *survey)
 {
+    if (survey->told == 0)
+        return 0;
     if (survey->state == HF_ZK_SURVEY_POLLING || survey->hidden > 0)
         return survey->told + POLL;
     return survey->looked + LOOK;
@@ -264,23 +261,21 @@ static hf_time survey_due(const struct hf_zk_survey *survey)
 /* When the server is to watch no more, without another SURVEY. */
 static hf_time idle_due(const struct hf_zk_survey *survey)
 {
-    return survey->state == HF_ZK_SURVEY_ON ? survey->told + IDLE : HF_NEVER;
+    if (survey->state != HF_ZK_SURVEY_ON)
+        return HF_NEVER;
+    return survey->told == 0 ? 0 : survey->told + IDLE;
 }
 
 static void answer_survey(struct hf_zk *zk)
 {
     struct hf_zk_survey *survey = &zk->survey;
     struct hf_req       *req = survey->task->base.req;
-    const char         **names = NULL;
 
     if (zk->remote.now >= survey->told + POLL)
         change_marks(zk, HIDDEN, 0, CHANGED);
-    if (survey->state == HF_ZK_SURVEY_POLLING || survey->changed > MANY ||
-        zk->remote.now >= survey->looked + LOOK)
-        survey->all = true;
-    if (!survey->all)
-        names = list_changed(zk);
-    survey->all = false;
+    bool all = survey->told == 0 || survey->state == HF_ZK_SURVEY_POLLING ||
+               survey->changed > MANY || zk->remote.now >= survey->looked + LOOK;
+    const char **names = all ? NULL : list_changed(zk);
     survey->told = zk->remote.now;
     req->changed = names;
     req->changes = names != NULL ? survey->changed : 0;
@@ -296,16 +291,11 @@ void hf_zk_survey_run(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
     hf_time              now = zk->remote.now;
 
-    if (survey->ended && survey->task == NULL)
-        survey_stop(zk);
-    survey->all |= survey->ended; /* for one that came since */
-    survey->ended = false;
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return;
     if (survey->task == NULL && now >= idle_due(survey))
         survey_stop(zk);
-    else if (survey->task != NULL &&
-             (survey->all || survey->changed > 0 || now >= survey_due(survey)))
+    else if (survey->task != NULL && (survey->changed > 0 || now >= survey_due(survey)))
         answer_survey(zk);
 }
 
@@ -341,7 +331,8 @@ void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task)
     survey_stop(zk);
 }
 
+/* The server watches no more if none comes at once; and one that does begins anew. */
 void hf_zk_survey_not_begun(struct hf_zk *zk)
 {
-    zk->survey.ended = true;
+    zk->survey.told = 0;
 }

@@ -20,11 +20,9 @@ struct hf_zk_survey {
     struct hf_zk_task      *task; /* the SURVEY at work; NULL: none */
     struct hf_zk_call       call;
     size_t                  changed, hidden; /* lines with that mark */
-    bool                    all;             /* nobody knows which lines changed */
-    bool                    ended;  /* a SURVEY was canceled that was not at work */
     unsigned                losses; /* connections that broke while it was asked to */
-    hf_time                 told;   /* when the last SURVEY ended */
-    hf_time                 looked; /* the same, that said to look at all */
+    hf_time told;   /* when the last SURVEY ended; 0: the next one begins anew */
+    hf_time looked; /* the same, that said to look at all; 0: the next one does */
 };
 
 /* A SURVEY begins; is to end early; the same of one that has not begun; ends. */

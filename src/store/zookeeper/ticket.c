@@ -93,8 +93,7 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
     hf_zk_late_not(&ticket->prove);
 }
 
-/* Its index in the last listing; line->count: it is not there. */
-static size_t find_place(const struct hf_zk_ticket *ticket)
+size_t hf_zk_ticket_index(const struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_line *line = ticket->line;
     size_t                   i = hf_zk_line_find(line, ticket->seq);
@@ -120,7 +119,7 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         ticket->beside->beside_at = ticket->beside_at;
 
     size_t index;
-    while ((index = find_place(ticket)) < ticket->line->count)
+    while ((index = hf_zk_ticket_index(ticket)) < ticket->line->count)
         ticket->line->place[index].ticket = NULL;
     hf_zk_ticket_quiet(zk, ticket, true);
     zk->tickets -= may_be_there(ticket);
@@ -189,12 +188,6 @@ struct cleaning {
     char              path[HF_ZK_PATH_MAX];
 };
 
-static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)reply;
-    free(data);
-}
-
 bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid)
 {
     struct hf_zk_text text = hf_zk_get_text(&reply->body);
@@ -208,7 +201,7 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
     struct cleaning *cleaning = data;
 
     if (hf_zk_is_uuid_read(reply, cleaning->uuid))
-        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, on_cleaned, cleaning);
+        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, hf_zk_ignore, cleaning);
     else
         free(cleaning);
 }
@@ -243,7 +236,7 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 
 void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    size_t index = find_place(ticket);
+    size_t index = hf_zk_ticket_index(ticket);
 
     if (index < ticket->line->count)
         hf_zk_line_ended(zk, ticket->line, index);
@@ -264,6 +257,6 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 
 void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    if (find_place(ticket) == ticket->line->count)
+    if (hf_zk_ticket_index(ticket) == ticket->line->count)
         hf_zk_ticket_away(zk, ticket);
 }

@@ -51,6 +51,16 @@ static bool needs_folder(const struct hf_zk_ticket *ticket)
            (ticket->watch->base.req->follow || ticket->by_folder);
 }
 
+static struct hf_zk_waiter waiter_of(const struct hf_zk_ticket *ticket)
+{
+    return (struct hf_zk_waiter){
+        .line = ticket->line,
+        .me = hf_zk_ticket_index(ticket),
+        .mine = &ticket->shape,
+        .hears_all = needs_folder(ticket) && ticket->line->listener.watched != NULL,
+    };
+}
+
 static void unlisten_folder(struct hf_zk *zk, struct hf_zk_line *line)
 {
     if (line->listener.watched == NULL)
@@ -129,16 +139,18 @@ static void pass(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
         list_line(zk, ticket);
 }
 
-static void fall_asleep(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+static void fall_asleep(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    assert(hf_zk_decide(ticket->line, me, &ticket->shape) == HF_ZK_SLEEP);
+    struct hf_zk_waiter who = waiter_of(ticket);
+
+    assert(hf_zk_decide(&who) == HF_ZK_SLEEP);
     if (ticket->wait != HF_ZK_ASLEEP)
         set_wait(ticket, HF_ZK_ASLEEP);
     hf_zk_self_listen(zk, ticket);
     hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
 }
 
-static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     ticket->by_folder = true;
     int r = hf_zk_line_hear_all(zk, ticket->line);
@@ -147,18 +159,19 @@ static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket, size
     else if (r > 0)
         list_line(zk, ticket);
     else
-        fall_asleep(zk, ticket, me);
+        fall_asleep(zk, ticket);
 }
 
-static void listen_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+static void listen_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    size_t index[HF_ZK_CHOOSE_MAX];
-    size_t count = hf_zk_choose(ticket->line, me, &ticket->shape, index);
-    int    r = 0;
+    struct hf_zk_waiter who = waiter_of(ticket);
+    size_t              index[HF_ZK_CHOOSE_MAX];
+    size_t              count = hf_zk_choose(&who, index);
+    int                 r = 0;
 
     assert(!ticket->line->stale);
     if (count == 0 || ticket->line->hidden) {
-        listen_to_folder(zk, ticket, me);
+        listen_to_folder(zk, ticket);
         return;
     }
     for (size_t i = 0; i < count && r == 0; i++)
@@ -166,38 +179,37 @@ static void listen_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t m
     if (r < 0)
         wait_out_of_memory(ticket);
     else
-        fall_asleep(zk, ticket, me);
+        fall_asleep(zk, ticket);
 }
 
-static void take_step(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me,
-                      bool listed)
+static void take_step(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
 {
-    enum hf_zk_step step = hf_zk_decide(ticket->line, me, &ticket->shape);
+    struct hf_zk_waiter who = waiter_of(ticket);
+    enum hf_zk_step     step = hf_zk_decide(&who);
 
     if (step != HF_ZK_PASS && is_answered(zk, ticket))
         return;
-    if (needs_folder(ticket) && ticket->line->listener.watched == NULL &&
-        step == HF_ZK_SLEEP)
-        step = ticket->line->stale ? HF_ZK_LIST : HF_ZK_LISTEN;
+    if (step == HF_ZK_SLEEP && needs_folder(ticket) && !who.hears_all)
+        step = who.line->stale ? HF_ZK_LIST : HF_ZK_LISTEN;
     switch (step) {
     case HF_ZK_PASS:
         pass(zk, ticket, listed);
         break;
     case HF_ZK_REFUSE:
-        wait_fail(ticket, hf_zk_refusal(zk, ticket->line,
-                                        hf_zk_judge(ticket->line, me, &ticket->shape)));
+        wait_fail(ticket,
+                  hf_zk_refusal(zk, who.line, hf_zk_judge(who.line, who.me, who.mine)));
         break;
     case HF_ZK_SLEEP:
-        fall_asleep(zk, ticket, me);
+        fall_asleep(zk, ticket);
         break;
     case HF_ZK_LIST:
         list_line(zk, ticket);
         break;
     case HF_ZK_LISTEN:
         if (needs_folder(ticket))
-            listen_to_folder(zk, ticket, me);
+            listen_to_folder(zk, ticket);
         else
-            listen_ahead(zk, ticket, me);
+            listen_ahead(zk, ticket);
         break;
     }
 }
@@ -214,13 +226,12 @@ static void review(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
         hf_zk_ticket_confirm(zk, ticket); /* that may answer it */
     if (ticket->watch == NULL)
         return;
-    size_t me = hf_zk_ticket_index(ticket->line, ticket);
     if (ticket->wait == HF_ZK_AWAKE || ticket->where != HF_ZK_THERE)
         (void)is_answered(zk, ticket);
-    else if (me == ticket->line->count)
+    else if (hf_zk_ticket_index(ticket) == ticket->line->count)
         list_line(zk, ticket);
     else
-        take_step(zk, ticket, me, listed);
+        take_step(zk, ticket, listed);
 }
 
 void hf_zk_wait_review(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -252,8 +263,8 @@ void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error)
     for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
          ticket = next) {
         next = ticket->beside;
-        bool lost = ticket->wait == HF_ZK_LISTING ||
-                    hf_zk_ticket_index(line, ticket) == line->count;
+        bool lost =
+            ticket->wait == HF_ZK_LISTING || hf_zk_ticket_index(ticket) == line->count;
         if (ticket->wait != HF_ZK_AWAKE && lost)
             wait_fail(ticket, hf_zk_fault(zk, error, "list", line->folder));
     }
@@ -283,15 +294,13 @@ void hf_zk_wait_forget(struct hf_zk *zk)
 /* Read what we depend on, once.  If it is hidden, we are told so. */
 static void prove_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    const struct hf_zk_line *line = ticket->line;
-    size_t                   me = hf_zk_ticket_index(line, ticket);
-    size_t                   index[HF_ZK_CHOOSE_MAX], count = 0;
+    struct hf_zk_waiter who = waiter_of(ticket);
+    size_t              index[HF_ZK_CHOOSE_MAX];
+    size_t              count = hf_zk_depends(&who, index);
 
     assert(ticket->wait != HF_ZK_AWAKE);
-    if (me < line->count)
-        count = hf_zk_depends(line, me, &ticket->shape, index);
     for (size_t i = 0; i < count; i++) {
-        struct hf_zk_ear *ear = line->place[index[i]].ear;
+        const struct hf_zk_ear *ear = who.line->place[index[i]].ear;
         if (ear == NULL || hf_zk_is_read(&ear->listener))
             continue;
         hf_zk_read_watched(zk, &ear->listener);
