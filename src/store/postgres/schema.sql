@@ -804,11 +804,10 @@ CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id 
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail  integer;
-    v_line   holdfast.line; -- as it was
-    v_waits  boolean;
-    v_ticket holdfast.ticket;
-    v_ret    holdfast.answer;
+    v_trail integer;
+    v_line  holdfast.line; -- as it was
+    v_waits boolean;
+    v_ret   holdfast.answer;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' OR
         current_setting('synchronous_commit') = 'off' OR
@@ -858,12 +857,13 @@ BEGIN
                  ELSE holdfast.free_slot(p_name, p_capacity, v_line.holders) END,
             holdfast.microseconds(), 0, p_note)
     ON CONFLICT (sid, id) DO NOTHING
-    RETURNING * INTO v_ticket;
+    RETURNING 0, state, seq, slot, since, weight,
+              CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END, NULL INTO v_ret;
     IF NOT FOUND THEN -- asked before; the answer was lost
         RETURN holdfast.show(p_sid, p_id);
     END IF;
     UPDATE holdfast.line
-    SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_ticket.seq,
+    SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_ret.seq,
         used = CASE WHEN v_waits THEN used ELSE used + p_weight END,
         holders = CASE WHEN v_waits THEN holders ELSE holders + 1 END,
         waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
@@ -872,14 +872,13 @@ BEGIN
         PERFORM holdfast.tell_watchers(p_name);
     END IF;
     IF v_trail >= 2 THEN
-        PERFORM holdfast.note_past(CASE WHEN v_waits THEN 'e' ELSE 'g' END, v_ticket, p_capacity);
+        PERFORM holdfast.note_past(CASE WHEN v_waits THEN 'e' ELSE 'g' END, t, p_capacity)
+        FROM holdfast.ticket t WHERE sid = p_sid AND id = p_id;
     END IF;
     IF v_trail % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
-    RETURN (0, v_ticket.state, v_ticket.seq, v_ticket.slot, v_ticket.since, p_weight,
-            CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END,
-            NULL)::holdfast.answer;
+    RETURN v_ret;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint,
@@ -908,7 +907,11 @@ BEGIN
     DELETE FROM holdfast.ticket
     WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
     RETURNING * INTO v_ticket;
-    IF FOUND THEN
+    IF FOUND AND v_line.waiting = 0 AND NOT v_line.watched AND v_trail = 0 THEN
+        UPDATE holdfast.line -- nobody else has to hear of it
+        SET used = used - v_ticket.weight, holders = holders - 1, changes = changes + 1
+        WHERE name = p_name;
+    ELSIF v_ticket.sid IS NOT NULL THEN
         PERFORM holdfast.part(v_line, v_ticket, v_trail, 'r');
     ELSE
         lost := EXISTS (SELECT FROM holdfast.ticket
