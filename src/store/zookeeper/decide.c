@@ -184,10 +184,10 @@ static bool next_that_counts(struct walk *walk, struct hf_shape *ret)
 }
 
 /* Two turns: the places just ahead that can hold the lock together, and those in front of
- * them.
+ * them.  Four for a reader, who need not list before the last of these writers has gone.
  *
  *     a mutex       the nearest two
- *     a reader      the nearest two writers
+ *     a reader      the nearest four writers
  *     a writer      the readers just ahead and the writer in front of them, or such
  *     a semaphore   twice as many as it has slots
  */
@@ -197,11 +197,12 @@ size_t hf_zk_choose(const struct hf_zk_waiter *who, size_t ret[HF_ZK_CHOOSE_MAX]
     struct hf_sum   turn = { 0 }, sum = { 0 };
     struct hf_shape other;
     size_t          count = 0;
+    bool            reads = who->mine->capacity == HF_ALL && who->mine->weight == 1;
     int             turns = 1;
 
     while (count < HF_ZK_CHOOSE_MAX && next_that_counts(&walk, &other)) {
         if (hf_sum_judge(&turn, &other) != HF_PASSES) {
-            if (++turns > 2)
+            if (++turns > (reads ? 4 : 2))
                 break;
             turn = (struct hf_sum){ 0 };
         }

@@ -13,8 +13,7 @@
  *   names.c    what the nodes of a lock are called
  *
  *   In the middle, in line.h
- *   watched.c  watched paths, across connections
- *   listen.c   who listens to them
+ *   watched.c  watched paths, and who listens to them
  *   set_watches.c  arming them, by one call for all
  *   line.c     a lock's folder, as last listed
  *   listing.c  one listing for all tasks that want one

@@ -1,4 +1,4 @@
-/* watched.h - one watched path, between watched.c, listen.c and set_watches.c. */
+/* watched.h - one watched path, between watched.c, set_watches.c and compare.c. */
 #ifndef HF_ZK_WATCHED_H
 #define HF_ZK_WATCHED_H
 
@@ -27,9 +27,6 @@ struct hf_zk_watched {
 
 struct hf_zk_watched *hf_zk_watched_find(struct hf_zk *zk, enum hf_zk_watched_kind kind,
                                          const char *path, size_t size);
-/* NULL: no memory.  It is QUEUED. */
-struct hf_zk_watched *hf_zk_watched_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
-                                        const char *path);
 void hf_zk_watched_set(struct hf_zk_watched *watched, enum hf_zk_watched_state state);
 /* Nobody listens: forget it, and have the server forget it. */
 void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched);
