@@ -133,13 +133,13 @@ static void take_view(struct seat *self)
             grants++;
         }
         self->state = HELD;
-        watch(self->player, self->judged.name, &self->ask, &self->watching);
     } else {
         if (self->judged.holds && !self->judged.broken)
             fail_msg("%s: held, and not granted any more", self->judged.name);
         self->state = WAITING;
-        watch(self->player, self->judged.name, &self->ask, &self->watching);
     }
+    if (self->state == HELD || self->state == WAITING)
+        watch(self->player, self->judged.name, &self->ask, &self->watching);
 }
 
 static void take_answer(struct seat *self)
@@ -218,9 +218,9 @@ static void advance(struct seat *self)
 
 /* ---- What comes to their mind ----------------------------------------------------------- */
 
-static void cancel_watch(struct seat *self)
+static void cancel(struct seat *self, struct ask *ask)
 {
-    self->player->store->impl->cancel(self->player->store, &self->watching.req);
+    self->player->store->impl->cancel(self->player->store, &ask->req);
 }
 
 static void play(struct seat *self)
@@ -232,19 +232,19 @@ static void play(struct seat *self)
         break;
     case ENTERING:
         if (!ending && draw(16) == 0)
-            self->player->store->impl->cancel(self->player->store, &self->ask.req);
+            cancel(self, &self->ask);
         break;
     case WAITING:
         self->drop = !ending && draw(self->player < player + MANY ? 16 : 4) == 0;
         if (self->drop)
-            cancel_watch(self);
+            cancel(self, &self->watching);
         break;
     case HELD:
         if (!ending && self->stays > 0 && self->stays-- > 0)
             break;
         self->lessen = !ending && draw(3) == 0 && self->shape.weight == HF_ALL;
         self->drop = !self->lessen;
-        cancel_watch(self);
+        cancel(self, &self->watching);
         break;
     default:
         break;
