@@ -117,14 +117,12 @@ static void begin_leave(struct seat *self)
 /* The answer to ENTER, READ or AMEND. */
 static void take_view(struct seat *self)
 {
-    bool entering = self->state == ENTERING;
-
     if (has_place(&self->ask))
         judge_learn(&self->judged, token_of(&self->ask));
     if (self->drop) {
         begin_leave(self);
     } else if (!has_place(&self->ask)) {
-        if (!entering && !self->judged.broken)
+        if (self->state != ENTERING && !self->judged.broken)
             fail_msg("%s: nobody has taken it away", self->judged.name);
         begin_leave(self);
     } else if (is_granted(&self->ask)) {
