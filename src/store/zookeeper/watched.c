@@ -335,8 +335,10 @@ static void on_watched_read(struct hf_zk *zk, void *data, struct hf_zk_reply *re
 
     zk->seen = (struct hf_zk_seen){ .text = hf_zk_get_text(&reply->body) };
     hf_zk_get_stat(&reply->body, &zk->seen.stat);
-    if (watched != NULL && reply->error == 0)
-        watched->read = true;
+    if (watched != NULL) {
+        watched->reading = false;
+        watched->read = watched->read || reply->error == 0;
+    }
     if (settled && reply->error == 0)
         tell_watched(zk, watched, HF_ZK_NEWS_READ);
     else if (settled && reply->error == HF_ZK_NO_AUTH)
@@ -350,12 +352,14 @@ void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener)
 {
     struct hf_zk_watched *watched = listener->watched;
 
-    if (watched == NULL || watched->state != ARMED || zk->dial.phase != HF_DIAL_READY)
+    if (watched == NULL || watched->state != ARMED || watched->reading ||
+        zk->dial.phase != HF_DIAL_READY)
         return;
     struct reading *reading = calloc(1, sizeof *reading + strlen(watched->path) + 1);
     if (reading == NULL)
         return;
     memcpy(reading->path, watched->path, strlen(watched->path) + 1);
+    watched->reading = true;
     hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, false,
                    on_watched_read, reading);
 }

@@ -16,6 +16,7 @@ struct hf_zk_watched {
     bool                     bare;    /* a folder that is not there */
     enum hf_zk_news          heard;   /* ARMING: what came in front of the answer */
     bool                     read;    /* it has been: it is not hidden */
+    bool                     reading; /* a read of it is in flight */
     bool                     goes;    /* nobody listens, and it will end by itself */
     bool                     telling; /* that it is armed, or what was read */
     struct hf_zk_listener   *listeners;
