@@ -294,6 +294,12 @@ bool hf_sq_current(struct hf_sq *sq)
     return true;
 }
 
+bool hf_sq_is_ended(struct hf_sq *sq)
+{
+    sq->ended = sq->ended || (sq->willed && !hf_sq_fifo_is_named(sq));
+    return sq->ended;
+}
+
 bool hf_sq_outdated(struct hf_sq *sq)
 {
     bool loss = sq->owns.first != NULL || sq->watches != NULL || sq->willed;

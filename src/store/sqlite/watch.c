@@ -93,7 +93,7 @@ static void wake_own(struct hf_sq *sq, struct hf_sq_own *own)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about)
 {
     if (about == HF_SQ_ENDED || about == 0) /* that may have been it */
-        hf_sq_will_check(sq);
+        (void)hf_sq_is_ended(sq);
     struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
     if (own != NULL)
         wake_own(sq, own);
