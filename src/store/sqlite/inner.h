@@ -359,8 +359,8 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about);
 /* The log was written to, or it is time to look whether it was.  False: no WATCH is about that. */
 bool hf_sq_watches_written(struct hf_sq *sq);
 
-/* The session `sid` may have died: what waited for it looks again.  True if anything still
- * waits for it. */
+/* The session `sid` may have died, or lost a place: what waited for that looks again.  True if
+ * anything still waits for it. */
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
 /* ---- will.c ------------------------------------------------------------------- */
