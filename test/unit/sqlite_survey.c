@@ -257,6 +257,11 @@ static void what_the_history_does_not_tell(void **state)
     enter(&player, "w", MUTEX, &ask);
     expect_any_change(&eye, &survey);
     assert_true(hf_now() - start < 900 * HF_MS);
+
+    enter(&player, "u", MUTEX, &ask); /* not recorded, and what comes next is */
+    keep_history(*state, 10);
+    enter(&player, "v", MUTEX, &ask);
+    expect_any_change(&eye, &survey);
     player_close(&eye);
     player_close(&player);
 }

@@ -56,7 +56,8 @@ void hf_sq_listen(struct hf_sq *sq);
 void hf_sq_written(struct hf_sq *sq);
 void hf_sq_survey_run(struct hf_sq *sq);
 
-/* A line looks different, and that could not be written down: have those told who survey. */
+/* Lines may look different, and the history does not say so: clients that survey the store ask
+ * about all. */
 void hf_sq_survey_stir(const struct hf_sq *sq);
 
 #endif
