@@ -1,4 +1,4 @@
-/* watch.c - WATCH: who waits for what, and when that has come true.
+/* watch.c - WATCH: a client waits until something is different from what it knows.
  *
  * A WATCH compares what the caller knows with what is:
  *
@@ -10,7 +10,7 @@
  *       |       an outsider's, or one that follows how many are ahead: the log was written to
  *       +--> answered: it differs
  *
- * Nobody is told by those who die, so there is an eye on the sessions of all whose end matters
+ * A session that dies tells nobody, so we keep an eye on every session whose end matters
  * (peer.c).
  */
 #include "store/sqlite/inner.h"
