@@ -67,14 +67,20 @@ void hf_job_soil(struct hf_job *job)
     job->engine->last_dirty = &job->next_dirty;
 }
 
+static void changed(struct hf_job *job)
+{
+    if (job->on_change != NULL)
+        job->on_change(job);
+}
+
 void hf_job_tell(struct hf_job *job, const struct hf_event *event)
 {
     enum hf_hold_state before = job->hold.state;
 
     hf_hold_step(&job->hold, event);
     hf_job_soil(job);
-    if (job->hold.state != before && job->on_change != NULL)
-        job->on_change(job);
+    if (job->hold.state != before)
+        changed(job);
 }
 
 void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
@@ -127,12 +133,6 @@ static void on_failure(struct hf_job *job, int status)
     hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
     if (job->hold.state == HF_HOLD_LEAVING && !leaving)
         job->again = 0; /* giving up is a new request, not a repeat */
-}
-
-static void changed(struct hf_job *job)
-{
-    if (job->on_change != NULL)
-        job->on_change(job);
 }
 
 /* The same reason read twice is one ask. */

@@ -162,6 +162,26 @@ static void one_is_refused(void **state)
     player_close(&table.player);
 }
 
+/* In a line whose sum another program has erased: it is counted, and nothing is written. */
+static void one_is_refused_in_a_line_without_sum(void **state)
+{
+    struct lab   *lab = *state;
+    struct table  table;
+    struct player other;
+    struct ask    held;
+
+    sit_down(&table);
+    player_open(&other);
+    enter(&other, "7", READER, &held);
+    lab_sql(lab, "UPDATE ticket SET places = 0, waits = 0, total = 0 WHERE line = '7'");
+    put_all(&table);
+    assert_int_equal(table.ask[7].req.status, HF_EMISMATCH);
+    assert_int_equal(table.commits, 2);
+    must_hold(&table, 7);
+    player_close(&other);
+    player_close(&table.player);
+}
+
 /* A row of nobody is swept away for it, and then it cannot be written itself. */
 static void one_fails_half_way(void **state)
 {
@@ -307,6 +327,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_transaction, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(each_byte_goes_alone, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(one_is_refused, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(one_is_refused_in_a_line_without_sum, lab_setup,
+                                        lab_teardown),
         cmocka_unit_test_setup_teardown(one_fails_half_way, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(the_commit_fails, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(one_was_taken_away, lab_setup, lab_teardown),

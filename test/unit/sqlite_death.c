@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define LIMIT  10000 /* ms */
@@ -288,6 +289,41 @@ static void stopped_in_the_gate(void **state)
     player_close(&b);
 }
 
+/* Whoever takes a place away has no descriptor left to open the FIFOs of the others with; or it
+ * is killed between its COMMIT and its writing to them.  The holder lives, and keeps its byte. */
+static void taken_away_and_nobody_told(void **state)
+{
+    struct player a, b, c;
+    struct ask    held, lost, ask, watching;
+    struct rlimit old, none;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&a, "x", MUTEX, &held);
+    enter(&b, "x", MUTEX, &ask);
+    watch(&a, "x", &held, &lost);
+    watch(&b, "x", &ask, &watching);
+    assert_int_equal(length(&c, "x"), 2);
+    assert_int_equal(take_away(&c, "x", 1), HF_ENOTFOUND); /* all is open that it needs */
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = old;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int r = take_away(&c, "x", place_of(&held));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(r, 0);
+    assert_true(player_await(&b, &watching, LIMIT));
+    assert_true(is_granted(&watching));
+    assert_true(player_await(&a, &lost, LIMIT)); /* the waiter told it */
+    assert_false(has_place(&lost));
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
@@ -301,6 +337,7 @@ int main(void)
         TEST(killed_after_a_waiter_gave_up),
         TEST(stopped_holds_for_ever),
         TEST(stopped_in_the_gate),
+        TEST(taken_away_and_nobody_told),
     };
 #undef TEST
 

@@ -78,7 +78,6 @@ static bool carry_out_one(struct hf_sq *sq)
     struct hf_req *req = hf_requests_take(&sq->waiting);
     int            status = 0;
 
-    hf_sq_clear_answer(req);
     sq->hurry = true;
     sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
     bool answered = do_request(sq, req, &status);
@@ -88,8 +87,8 @@ static bool carry_out_one(struct hf_sq *sq)
         answered = do_request(sq, req, &status);
     }
     if (status == HF_SQ_STALE) {
-        /* If nothing was lost, nobody need know.  If something was, the caller
-         * has been told, and what he asked for before counts no more. */
+        /* If nothing was lost, nobody need know.  If something was, the caller has been told,
+         * and requests that it made before that fail. */
         if (!hf_sq_outdated(sq))
             answered = do_request(sq, req, &status);
         else
@@ -161,7 +160,6 @@ static int change_line(struct hf_sq *sq, struct batch *batch, struct change *cha
 {
     struct hf_req *req = change->req;
 
-    hf_sq_clear_answer(req);
     if (req->op == HF_LEAVE) {
         change->own = hf_sq_owns_find(&sq->owns, req->id);
         return hf_sq_leave_inside(sq, change->own);
@@ -226,7 +224,7 @@ static void answer_batch(struct hf_sq *sq, const struct batch *batch)
         const struct change *change = &batch->change[i];
         change->req->status = 0;
         if (change->req->op == HF_LEAVE)
-            hf_sq_leave_over(sq, change->own);
+            hf_sq_own_over(sq, change->own, false);
     }
     for (size_t i = 0; i < batch->count; i++)
         batch->change[i].req->done(batch->change[i].req);

@@ -153,17 +153,6 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *ow
     return r;
 }
 
-/* The byte is locked before the row can be seen: a row without it is a dead
- * ticket. */
-static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
-{
-    int r = take_place(sq, req, own);
-
-    if (r == 0 && !hf_sq_live_hold(&sq->live, own->seq))
-        r = hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
-    return r;
-}
-
 int hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                        struct hf_sq_own **ret)
 {
@@ -172,15 +161,19 @@ int hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
 
     own->seq = number;
-    int r = enter_line(sq, req, own);
+    int r = take_place(sq, req, own);
+    /* The byte is locked before the row can be seen: a row without it is a dead ticket. */
+    if (r == 0 && !hf_sq_live_hold(&sq->live, own->seq))
+        r = hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
     if (r < 0) {
         hf_sq_own_free(own);
         return r;
     }
     hf_sq_owns_add(&sq->owns, own);
-    hf_sq_patrol_start(sq);
     if (own->last.state == HF_STAND_HOLDS)
         hf_sq_patrol_holder(sq);
+    else
+        hf_sq_patrol_start(sq);
     req->standing = own->last;
     *ret = own;
     return 0;

@@ -1,9 +1,9 @@
 /* grant.c - what follows from a departure: who is granted, who is told.
  *
- * Whoever changes a line does so: he writes down which tickets are granted by
- * it, gives them their slots, and tells exactly their sessions.  Dead tickets
- * met on the way are removed, so that nobody is told in vain while somebody
- * alive sleeps on behind it.
+ * The client that changes a line records which tickets this grants, gives them
+ * their slots, and notifies exactly their sessions.  It removes dead tickets
+ * that it meets on the way, so that no dead session is notified while a living
+ * one sleeps on behind it.
  */
 #include "store/sqlite/inner.h"
 

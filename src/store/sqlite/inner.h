@@ -143,9 +143,6 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- store.c ---------------------------------------------------------------- */
 
-/* Nothing is answered yet. */
-void hf_sq_clear_answer(struct hf_req *req);
-
 /* A request is answered: done() will be called soon. */
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status);
 
@@ -173,6 +170,9 @@ uint64_t hf_sq_hash(const char *text);
 /* Is what we have open still the store?  Reads the head. */
 bool hf_sq_current(struct hf_sq *sq);
 
+/* Was our session ended by its will?  Also into sq->ended. */
+bool hf_sq_is_ended(struct hf_sq *sq);
+
 /* It is not, or our session was ended.  True if something was lost by it, and the link said so. */
 bool hf_sq_outdated(struct hf_sq *sq);
 
@@ -181,7 +181,7 @@ bool hf_sq_outdated(struct hf_sq *sq);
 void hf_sq_patrol_start(struct hf_sq *sq); /* there is something to lose now */
 void hf_sq_patrol_stop(struct hf_sq *sq);
 void hf_sq_patrol_notified(struct hf_sq *sq); /* inotify is readable */
-void hf_sq_patrol_run(struct hf_sq *sq);      /* if it is time */
+void hf_sq_patrol_run(struct hf_sq *sq);      /* sq->patrol has come */
 
 /* A ticket of ours is granted.  confirm() first sees whether the files are still there, or
  * answers HF_SQ_STALE; holder() is for where that is known. */
@@ -191,7 +191,7 @@ void hf_sq_patrol_holder(struct hf_sq *sq);
 /* ---- write.c ---------------------------------------------------------------- */
 
 /* Take the gate.  HF_SQ_SHUT: somebody is inside, and the request comes back later.
- * HF_EDOWN: he is there for so long that he must have been stopped. */
+ * HF_EDOWN: it is there for so long that it must have been stopped. */
 int hf_sq_gate(struct hf_sq *sq);
 
 /* begin() takes the gate, and commit() and abort() give it back.  commit() also tells the
@@ -205,7 +205,7 @@ int  hf_sq_end(struct hf_sq *sq, int r);
 int hf_sq_write_head(struct hf_sq *sq);
 
 /* Write the log back to the database: else a COMMIT does that, when it is long.  `last`: before
- * closing, unless it is short, so that who opens it next has little to read. */
+ * closing, unless it is short, so that the next client has little to read. */
 void hf_sq_write_back(struct hf_sq *sq, bool last);
 
 /* Draw the number of a new ticket: 1 if there is one to be had.  Begin, and draw one. */
@@ -311,16 +311,15 @@ int  hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                         struct hf_sq_own **ret);
 void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* The same for giving one up: 1, or 0 if it is not there any more.  When that is committed,
- * over() lets go of its byte and forgets it. */
-int  hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
-void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own);
+/* The same for giving one up: 1, or 0 if it is not there any more. */
+int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
+
+/* Let go of the byte and forget the place: given up, or taken from us, whatever the database
+ * says. */
+void hf_sq_own_over(struct hf_sq *sq, struct hf_sq_own *own, bool lost);
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
-
-/* Whatever the database says, that ticket is ours no more. */
-void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own);
 
 /* Strings lent out with an answer.  NULL: no memory. */
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text);
@@ -360,8 +359,8 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about);
 /* The log was written to, or it is time to look whether it was.  False: no WATCH is about that. */
 bool hf_sq_watches_written(struct hf_sq *sq);
 
-/* The session `sid` may have died: what waited for it looks again.  True if anything still
- * waits for it. */
+/* The session `sid` may have died, or lost a place: what waited for that looks again.  True if
+ * anything still waits for it. */
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
 /* ---- will.c ------------------------------------------------------------------- */
@@ -372,8 +371,5 @@ int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config);
 
 /* Try to end the session that this store executes the will of. */
 void hf_sq_execute(struct hf_sq *sq);
-
-/* Was our own session ended?  Into sq->ended. */
-void hf_sq_will_check(struct hf_sq *sq);
 
 #endif

@@ -5,13 +5,12 @@
 
 #include <assert.h>
 
-/* Whatever the database says, the ticket is ours no more. */
-void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
+void hf_sq_own_over(struct hf_sq *sq, struct hf_sq_own *own, bool lost)
 {
     assert(own->seq != 0 && sq->sid != 0);
     hf_sq_live_drop(&sq->live, own->seq);
     hf_sq_watch_gone(sq, own);
-    hf_sq_owns_drop(&sq->owns, own, true);
+    hf_sq_owns_drop(&sq->owns, own, lost);
 }
 
 int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
@@ -23,13 +22,6 @@ int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
         return r;
     r = hf_sq_made_room(sq, own->line, own->seq);
     return r < 0 ? r : 1;
-}
-
-void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own)
-{
-    hf_sq_live_drop(&sq->live, own->seq);
-    hf_sq_watch_gone(sq, own);
-    hf_sq_owns_drop(&sq->owns, own, false);
 }
 
 /* Remove the row and say who is next.  1 if it was there. */
@@ -71,12 +63,8 @@ static int leave_own(struct hf_sq *sq, struct hf_sq_own *own)
         return r;
     if (r < 0)
         r = leave_anyway(sq, own);
-    if (r == 0) {
-        hf_sq_lose_own(sq, own);
-        return hf_sq_fail(sq, HF_ELOST, "the place in the line was taken away");
-    }
-    hf_sq_leave_over(sq, own);
-    return 0;
+    hf_sq_own_over(sq, own, r == 0);
+    return r == 1 ? 0 : hf_sq_fail(sq, HF_ELOST, "the place in the line was taken away");
 }
 
 int hf_sq_leave(struct hf_sq *sq, struct hf_req *req)

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who holds a lock in files that are gone notices within milliseconds, who only waits
- * within half a second. */
+/* A client that holds a lock in files that are gone notices within milliseconds, one that only
+ * waits within half a second. */
 #define REFUSAL_LIMIT (1500 * HF_MS)
 
 /* ---- Connecting ----------------------------------------------------------------- */
@@ -244,7 +244,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
  * far.  So the FIFO comes first: when its end is noticed, the bytes are free. */
 static int start_session(struct hf_sq *sq)
 {
-    assert(sq->owns.first == NULL); /* who has a place has a session */
+    assert(sq->owns.first == NULL); /* a client with a place has a session */
     int r = hf_sq_files_make_wake(&sq->files, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_fifo_make(sq);
@@ -292,6 +292,12 @@ bool hf_sq_current(struct hf_sq *sq)
         return false;
     sq->head = now;
     return true;
+}
+
+bool hf_sq_is_ended(struct hf_sq *sq)
+{
+    sq->ended = sq->ended || (sq->willed && !hf_sq_fifo_is_named(sq));
+    return sq->ended;
 }
 
 bool hf_sq_outdated(struct hf_sq *sq)

@@ -74,7 +74,7 @@ int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
     return HF_EDOWN;
 }
 
-void hf_sq_live_stop(struct hf_sq_live *live)
+void hf_sq_live_close(struct hf_sq_live *live)
 {
     struct flock all = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 
@@ -82,11 +82,6 @@ void hf_sq_live_stop(struct hf_sq_live *live)
     if (live->keep >= 0)
         fcntl(live->keep, F_OFD_SETLK, &all);
     close_guarded(&live->keep);
-}
-
-void hf_sq_live_close(struct hf_sq_live *live)
-{
-    hf_sq_live_stop(live);
     close_guarded(&live->gate);
     *live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
 }

@@ -36,7 +36,7 @@ struct hf_sq_ties {
 /* A WATCH that waits. */
 struct hf_sq_watch {
     struct hf_req      *req;  /* NULL: none does */
-    struct hf_sq_own   *own;  /* NULL: an outsider's, who has no place in the line */
+    struct hf_sq_own   *own;  /* NULL: of an outsider, which has no place in the line */
     struct hf_sq_ties   ties; /* of these one must go first */
     struct hf_sq_watch *next, **prev;
 };

@@ -169,7 +169,10 @@ static int change_kept(struct hf_sq *sq, uint64_t keep)
     sq->head.kept = keep;
     if (r == 0)
         r = hf_sq_write_head(sq);
-    return hf_sq_end(sq, r);
+    r = hf_sq_end(sq, r);
+    if (r == 0) /* what was not recorded until now is not in what is from now on */
+        hf_sq_survey_stir(sq);
+    return r;
 }
 
 int hf_sq_history_set(struct hf_sq *sq)

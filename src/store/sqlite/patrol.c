@@ -1,13 +1,13 @@
 /* patrol.c - noticing that the files were deleted, moved or replaced.
  *
- * While we hold a lock, inotify tells of what happens to the files and to the
- * folders above them.  Who only waits looks from time to time: a user may have
- * 128 instances of inotify by default, and more may wait than that.  So does who
- * holds, where inotify is not to be had, and for what it does not see, such as a
- * mount on top.
+ * While we hold a lock, inotify reports what happens to the files and to the
+ * folders above them.  A client that only waits looks from time to time: a user
+ * may have 128 instances of inotify by default, and more clients may wait than
+ * that.  So does a holder, where inotify is not available, and for what it does
+ * not report, such as a mount on top.
  *
- * It takes milliseconds to close an inotify descriptor, so only those who hold
- * on for a while open one.  The kernel closes a killed process's files from the
+ * It takes milliseconds to close an inotify descriptor, so only a client that
+ * holds a lock for a while opens one.  The kernel closes a killed process's files from the
  * highest descriptor down: this one must be below those that keep the tickets
  * alive, or their successor waits for it.
  */
@@ -93,8 +93,7 @@ static bool files_are_there(struct hf_sq *sq)
 
 static void check_files(struct hf_sq *sq)
 {
-    hf_sq_will_check(sq);
-    if (sq->ended || !files_are_there(sq))
+    if (hf_sq_is_ended(sq) || !files_are_there(sq))
         hf_sq_outdated(sq);
 }
 
@@ -113,7 +112,7 @@ void hf_sq_patrol_holder(struct hf_sq *sq)
 {
     if (sq->inotify < 0 && sq->patrol > sq->now + A_WHILE)
         sq->patrol = sq->now + A_WHILE;
-    assert(sq->patrol != HF_NEVER); /* who holds has something to lose */
+    assert(sq->patrol != HF_NEVER); /* as it is while inotify is open */
 }
 
 int hf_sq_patrol_confirm(struct hf_sq *sq, const struct hf_sq_own *own)
@@ -155,8 +154,7 @@ void hf_sq_patrol_notified(struct hf_sq *sq)
 
 void hf_sq_patrol_run(struct hf_sq *sq)
 {
-    if (sq->now < sq->patrol)
-        return;
+    assert(sq->now >= sq->patrol);
     bool hold = holds_any(sq);
     if (!hold)
         hf_sq_patrol_stop(sq);

@@ -11,7 +11,7 @@
 struct hf_sq;
 struct hf_sq_peer;
 
-/* Who is told of what: the session `sid`, about a ticket (its seq) or a line (its hash). */
+/* The session `sid` is told about a ticket, by its seq. */
 struct hf_sq_news {
     uint64_t sid;
     uint64_t about;

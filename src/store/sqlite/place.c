@@ -4,13 +4,13 @@
  * wait, what they weigh.  So a client that joins knows how many are ahead, a reader that it
  * fits, and a client that leaves whether anybody waits, without reading the line.
  *
- *     open    for the first change of the line: the sum is read
+ *     open    before the first change of the line: the sum is read
  *     change  by every function here
- *     close   by hf_sq_tell_watchers(), where all changes of a line end: it is written to
- *             the row that is the last then
+ *     close   after the last change, by ENTER, or when those who fit are granted (grant.c): it
+ *             is written to the row that is the last by then
  *
- * The sums of other rows are old, and too high if anything.  0 is "not known": another
- * program wrote that row.
+ * The sums of other rows are out of date, and nobody reads them.  0 means "not known": another
+ * program wrote that row, and the line is counted.
  */
 #include "store/sqlite/inner.h"
 
@@ -35,7 +35,6 @@ static int count_anew(struct hf_sq *sq, const char *line)
     if (r != 1)
         return r;
     read_sum(&sq->sum, query, 0);
-    sq->sum.changed = true;
     sqlite3_reset(query);
     return 0;
 }
@@ -176,7 +175,8 @@ int hf_sq_places_end(struct hf_sq *sq, uint64_t sid)
         r = line != NULL ? hf_sq_sum_open(sq, line)
                          : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
         if (r == 0)
-            r = count_anew(sq, line); /* the last row may be gone */
+            r = count_anew(sq, line);
+        sq->sum.changed = true; /* the row that had it may be gone */
         if (r == 0)
             r = hf_sq_made_room(sq, line, seq);
         if (r < 0)

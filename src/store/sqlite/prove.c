@@ -33,7 +33,7 @@ static int prove_place(struct hf_sq *sq, const char *line, uint64_t seq,
     if (r == 1 && hf_sq_live_has(&sq->live, seq))
         return prove_row(sq, line, &row, seq);
     if (own != NULL)
-        hf_sq_lose_own(sq, own);
+        hf_sq_own_over(sq, own, true);
     return HF_ELOST;
 }
 

@@ -122,7 +122,7 @@ int hf_sq_read_own(struct hf_sq *sq, struct hf_sq_own *own)
     if (r < 0)
         own->woken = true; /* it is not known how it stands */
     if (r == 0)
-        hf_sq_lose_own(sq, own);
+        hf_sq_own_over(sq, own, true);
     return r;
 }
 

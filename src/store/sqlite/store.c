@@ -38,18 +38,9 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- Requests ----------------------------------------------------------------- */
 
-void hf_sq_clear_answer(struct hf_req *req)
-{
-    req->line = (struct hf_line){ 0 };
-    req->findings = 0;
-    req->changes = 0;
-    req->pasts = 0;
-}
-
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
 {
     assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */
-    hf_sq_clear_answer(req);
     req->status = status;
     hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
@@ -72,6 +63,8 @@ static void submit(struct hf_store *store, struct hf_req *req)
     assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
     req->work = NULL;
+    req->line = (struct hf_line){ 0 }; /* nothing is answered yet */
+    req->findings = req->changes = req->pasts = 0;
     if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_rests(sq, req))
         return;
     hf_requests_append(&sq->waiting, req);
@@ -145,15 +138,15 @@ static hf_time next_wake(const struct hf_sq *sq)
     return sq->patrol < next ? sq->patrol : next;
 }
 
-/* What the caller makes of what he was told may share a transaction with those that wait.  He
- * comes back at once, and then they do not wait any longer. */
+/* A caller that was just answered may submit requests that can share a transaction with those
+ * that wait.  So these wait until the next process(), which comes at once, and no longer. */
 static bool put_off(struct hf_sq *sq, bool told)
 {
     sq->is_put_off = told && !sq->is_put_off;
     return sq->is_put_off;
 }
 
-/* What is due by itself. */
+/* What is due by itself: next_wake() has the same times. */
 static void look_around(struct hf_sq *sq, bool readable)
 {
     if (sq->executes.sid != 0)
@@ -163,8 +156,10 @@ static void look_around(struct hf_sq *sq, bool readable)
     if (sq->ended)
         hf_sq_outdated(sq);
     hf_sq_peers_check(sq);
-    hf_sq_patrol_run(sq);
-    hf_sq_survey_run(sq);
+    if (sq->now >= sq->patrol)
+        hf_sq_patrol_run(sq);
+    if (sq->now >= sq->survey.look)
+        hf_sq_survey_run(sq);
     if (sq->now >= sq->glance)
         hf_sq_watches_written(sq);
 }

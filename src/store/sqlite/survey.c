@@ -186,8 +186,7 @@ void hf_sq_survey_run(struct hf_sq *sq)
 {
     struct hf_sq_survey *survey = &sq->survey;
 
-    if (sq->now < survey->look)
-        return;
+    assert(sq->now >= survey->look);
     survey->look = HF_NEVER;
     if (survey->on && survey->req == NULL)
         stop_survey(sq);

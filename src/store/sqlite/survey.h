@@ -52,11 +52,12 @@ void hf_sq_survey_lost(struct hf_sq *sq);
 /* What is written from now on is heard, once: by hf_sq_written().  For WATCHes, too. */
 void hf_sq_listen(struct hf_sq *sq);
 
-/* inotify is readable; if it is time, look in any case. */
+/* inotify is readable; survey.look has come, so look in any case. */
 void hf_sq_written(struct hf_sq *sq);
 void hf_sq_survey_run(struct hf_sq *sq);
 
-/* A line looks different, and that could not be written down: have those told who survey. */
+/* Lines may look different, and the history does not say so: clients that survey the store ask
+ * about all. */
 void hf_sq_survey_stir(const struct hf_sq *sq);
 
 #endif

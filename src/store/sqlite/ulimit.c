@@ -51,10 +51,10 @@ bool hf_sq_ulimit_hit(void)
 void hf_sq_unmute(const struct hf_sq_mute *mute)
 {
     static const struct timespec none = { 0 };
-    sigset_t                     set = only_signal(mute->signal);
 
     if (mute->signal == 0)
         return;
+    sigset_t set = only_signal(mute->signal);
     if (!mute->pending && is_pending(mute->signal))
         sigtimedwait(&set, NULL, &none);
     pthread_sigmask(SIG_SETMASK, &mute->before, NULL);

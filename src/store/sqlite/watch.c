@@ -1,4 +1,4 @@
-/* watch.c - WATCH: who waits for what, and when that has come true.
+/* watch.c - WATCH: a client waits until something is different from what it knows.
  *
  * A WATCH compares what the caller knows with what is:
  *
@@ -10,7 +10,7 @@
  *       |       an outsider's, or one that follows how many are ahead: the log was written to
  *       +--> answered: it differs
  *
- * Nobody is told by those who die, so there is an eye on the sessions of all whose end matters
+ * A session that dies tells nobody, so we keep an eye on every session whose end matters
  * (peer.c).
  */
 #include "store/sqlite/inner.h"
@@ -93,7 +93,7 @@ static void wake_own(struct hf_sq *sq, struct hf_sq_own *own)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about)
 {
     if (about == HF_SQ_ENDED || about == 0) /* that may have been it */
-        hf_sq_will_check(sq);
+        (void)hf_sq_is_ended(sq);
     struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
     if (own != NULL)
         wake_own(sq, own);
@@ -134,15 +134,33 @@ bool hf_sq_watches_written(struct hf_sq *sq)
     return any;
 }
 
-/* Of the session `sid`, or of any if that is 0: is one of them dead?  *waits: there is one
- * that lives. */
-static bool has_dead(const struct hf_sq *sq, const struct hf_sq_ties *ties, uint64_t sid,
+/* A process that took a place away may have been killed before it told anybody, or had no
+ * descriptor left to do so.  Then the row is gone, and its session, which holds the byte, does
+ * not know: we tell it.  A WATCH of the line looks by itself. */
+static bool was_taken_away(struct hf_sq *sq, const struct hf_sq_watch *watch,
+                           const struct hf_sq_tie *tie)
+{
+    struct hf_sq_row row;
+
+    assert(tie->sid != sq->sid);
+    if (is_of_line(watch) || hf_sq_row_find(sq, watch->own->line, tie->seq, &row) != 0)
+        return false;
+    sq->news_count = 0;
+    if (hf_sq_tell(sq, tie->sid, tie->seq) == 0)
+        hf_sq_tell_all(sq);
+    return true;
+}
+
+/* Is one of its ties over: of those to the session `sid`, or of all if that is 0?  *waits: there
+ * is one that is not. */
+static bool is_loose(struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid,
                      bool *waits)
 {
-    for (size_t i = 0; i < ties->count; i++) {
-        if (sid != 0 && ties->tie[i].sid != sid)
+    for (size_t i = 0; i < watch->ties.count; i++) {
+        const struct hf_sq_tie *tie = &watch->ties.tie[i];
+        if (sid != 0 && tie->sid != sid)
             continue;
-        if (!hf_sq_is_alive(sq, ties->tie[i].seq))
+        if (!hf_sq_is_alive(sq, tie->seq) || (sid != 0 && was_taken_away(sq, watch, tie)))
             return true;
         *waits = true;
     }
@@ -155,7 +173,7 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (!has_dead(sq, &watch->ties, sid, &still))
+        if (!is_loose(sq, watch, sid, &still))
             continue;
         wake(sq, watch);
         forget(watch);
@@ -190,7 +208,7 @@ static int stay(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
     if (r < 0)
         return r;
     put_on(sq, watch, req);
-    if (has_dead(sq, &watch->ties, 0, &waits))
+    if (is_loose(sq, watch, 0, &waits))
         wake(sq, watch);
     else if (is_of_line(watch) && sq->glance == HF_NEVER)
         sq->glance = sq->now + (sq->survey.inotify >= 0 ? HF_SEC : 10 * SELDOM);

@@ -42,12 +42,6 @@ int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config)
                : hf_sq_fail(sq, HF_EINVAL, "the will is not one of sqlite:");
 }
 
-void hf_sq_will_check(struct hf_sq *sq)
-{
-    if (sq->willed && !hf_sq_fifo_is_named(sq))
-        sq->ended = true;
-}
-
 /* ---- Executing it ----------------------------------------------------------------- */
 
 static int open_its_file(struct hf_sq *sq)

@@ -29,10 +29,11 @@ static int end_last(struct hf_sq *sq)
                       sq->files.db, sqlite3_errmsg(sq->db.handle));
 }
 
-/* Whoever asked has a time limit of his own, and must not be kept here: his request
- * comes back to the gate until that has been shut for too long.  Who queues asks again and
- * again then, and knows why it takes so long; who leaves can do without the gate; for others
- * that is the end, so a process that waits for a slow disk in there is given more time. */
+/* A caller has a time limit of its own, and must not be kept here: its request comes back to the
+ * gate until that has been shut for too long.  Then it fails.  A client that queues tries again,
+ * and can say why it takes so long; one that leaves can do without the gate (sq->brief).  For
+ * other requests that is the end, so they give a process that waits for a slow disk in there more
+ * time. */
 #define A_WHILE  (10 * HF_MS)
 #define PATIENCE (150 * HF_MS)
 #define TOO_LONG HF_SEC
@@ -160,7 +161,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 
 /* The last commits before a power loss may be lost: that is the price of not
  * waiting for the disk.  No number may come back by it, so the mark that none
- * of them passes is raised ahead of time and pressed to the disk: once an hour,
+ * of them passes is raised ahead of time and flushed to the disk: once an hour,
  * and after every boot, when numbers start above the old one. */
 static int raise_mark(struct hf_sq *sq)
 {
@@ -228,8 +229,7 @@ int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret)
             return r;
         /* Whoever ended our session did so behind the gate: no ticket of a session comes
          * after its end. */
-        hf_sq_will_check(sq);
-        bool good = !sq->ended && hf_sq_files_inode(sq->files.db) == sq->head.db;
+        bool good = !hf_sq_is_ended(sq) && hf_sq_files_inode(sq->files.db) == sq->head.db;
         r = good ? hf_sq_draw(sq, ret) : HF_SQ_STALE;
         if (r == 1)
             return 0;
