@@ -72,9 +72,9 @@ struct hf_zk_calls {
 };
 
 /* Begin a message, and end it; what it says is put to zk->calls.out between. */
-size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
-                        enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data);
-void   hf_zk_call_end(struct hf_zk *zk, size_t begin);
+void hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
+                      hf_zk_on_reply *on_reply, void *data);
+void hf_zk_call_end(struct hf_zk *zk);
 
 void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                        const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,

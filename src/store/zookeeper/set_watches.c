@@ -57,8 +57,7 @@ static void put_list(struct hf_zk *zk, const struct batch *batch, enum list list
 
 static void send_batch(struct hf_zk *zk, struct batch *batch)
 {
-    size_t begin =
-        hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
+    hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
 
     assert(batch->count > 0);
     if (batch->as_of == 0)
@@ -66,7 +65,7 @@ static void send_batch(struct hf_zk *zk, struct batch *batch)
     hf_zk_put_long(&zk->calls.out, batch->as_of);
     for (int list = 0; list < LISTS; list++)
         put_list(zk, batch, (enum list)list);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 /* ---- What goes together ------------------------------------------------------------------ */

@@ -150,11 +150,10 @@ static void survey_start(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     set_survey(survey, HF_ZK_SURVEY_ARMING);
-    size_t begin =
-        hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
+    hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
     hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, RECURSIVE);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 static void on_survey_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -176,11 +175,10 @@ static void survey_stop(struct hf_zk *zk)
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
-    size_t begin = hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES,
-                                    on_survey_removed, survey);
+    hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES, on_survey_removed, survey);
     hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, ANY_WATCH);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 void hf_zk_survey_over(struct hf_zk *zk)

@@ -130,11 +130,10 @@ void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
         free(watched);
         return;
     }
-    size_t begin =
-        hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
+    hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
     hf_zk_put_string(&zk->calls.out, watched->path);
     hf_zk_put_int(&zk->calls.out, watched->bare ? 2 : types[watched->kind]);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 /* ---- Listening ----------------------------------------------------------------------- */
