@@ -87,8 +87,8 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 {
     enum hf_zk_opcode opcode =
         mode == HF_ZK_CONTAINER ? HF_ZK_CREATE_CONTAINER : HF_ZK_CREATE2;
-    hf_zk_call_begin(zk, call, opcode, on_reply, data);
 
+    hf_zk_call_begin(zk, call, opcode, on_reply, data);
     put_create(zk, path, text, mode);
     hf_zk_call_end(zk);
 }
@@ -97,20 +97,18 @@ void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
                        hf_zk_on_reply *on_reply, void *data)
 {
     hf_zk_call_begin(zk, call, HF_ZK_DELETE, on_reply, data);
-
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_int(&zk->calls.out, -1);
     hf_zk_call_end(zk);
 }
 
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
-                    const char *path, bool watch, hf_zk_on_reply *on_reply, void *data)
+                    const char *path, hf_zk_on_reply *on_reply, void *data)
 {
     hf_zk_call_begin(zk, call, opcode, on_reply, data);
-
     hf_zk_put_string(&zk->calls.out, path);
     if (opcode != HF_ZK_GET_ACL)
-        hf_zk_put_byte(&zk->calls.out, watch);
+        hf_zk_put_byte(&zk->calls.out, false); /* no watch */
     hf_zk_call_end(zk);
 }
 
@@ -138,7 +136,6 @@ void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     hf_zk_on_reply *on_reply, void *data)
 {
     hf_zk_call_begin(zk, call, HF_ZK_SET_DATA, on_reply, data);
-
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_bytes(&zk->calls.out, text, size);
     hf_zk_put_int(&zk->calls.out, version);

@@ -75,7 +75,7 @@ static void on_compared(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     compare->path[i] = compare->path[0];
     compare->path[0] = path;
     compare->zxid = reply->zxid;
-    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, false, on_ghost_read, compare);
+    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, on_ghost_read, compare);
 }
 
 /* Go round among them. */

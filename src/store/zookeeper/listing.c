@@ -258,8 +258,8 @@ void hf_zk_lines_flush(struct hf_zk *zk)
         next_to_list(zk, &listing->tasks);
         listing->line = line;
         line->flying++;
-        hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
-                       on_listing, listing);
+        hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, on_listing,
+                       listing);
     }
     zk->to_list = later;
 }

@@ -57,9 +57,8 @@ static void put_list(struct hf_zk *zk, const struct batch *batch, enum list list
 
 static void send_batch(struct hf_zk *zk, struct batch *batch)
 {
-    hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
-
     assert(batch->count > 0);
+    hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
     if (batch->as_of == 0)
         batch->as_of = HF_ZK_ITS_END;
     hf_zk_put_long(&zk->calls.out, batch->as_of);

@@ -229,8 +229,8 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         return;
     memcpy(cleaning->uuid, ticket->uuid, sizeof cleaning->uuid);
     memcpy(cleaning->path, path, sizeof cleaning->path);
-    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false,
-                   on_slot_to_clean, cleaning);
+    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, on_slot_to_clean,
+                   cleaning);
     ticket->slot = -1;
 }
 

@@ -359,6 +359,6 @@ void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener)
         return;
     memcpy(reading->path, watched->path, strlen(watched->path) + 1);
     watched->reading = true;
-    hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, false,
-                   on_watched_read, reading);
+    hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, on_watched_read,
+                   reading);
 }
