@@ -31,7 +31,6 @@
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
  *   wait.c     waiting in line
- *   late.c     tickets for which something is to be done a little later
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched

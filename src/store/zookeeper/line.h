@@ -48,7 +48,7 @@ struct hf_zk_watched_paths {
 /* What a listener is told of; lent for the time of on_news. */
 struct hf_zk_seen {
     const char       *path; /* not ARMED, READ */
-    bool              late; /* ARMED: it may have changed since `as_of` without news */
+    bool              gap;  /* ARMED: it may have changed since `as_of` without news */
     struct hf_zk_stat stat; /* READ, and what follows */
     struct hf_zk_text text;
 };
@@ -56,7 +56,7 @@ struct hf_zk_seen {
 #define HF_ZK_ITS_END INT64_MAX
 
 /* Listen to a node that was there once.  That it was deleted meanwhile is told as news; so is
- * that it changed since the zxid `as_of`, but for what zk->seen.late tells.  HF_ZK_ITS_END:
+ * that it changed since the zxid `as_of`, but for what zk->seen.gap tells.  HF_ZK_ITS_END:
  * nothing but its end counts.  0 or HF_ENOMEM. */
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener, const char *path,
                  int64_t as_of);
@@ -124,10 +124,10 @@ struct hf_zk_line {
     struct hf_zk_line   *next; /* in its bucket */
     char                *name;
     char                *folder; /* full path */
-    size_t               users;  /* tasks and tickets */
+    size_t               users;  /* tasks, tickets, listings queued or in flight, marks */
     unsigned             marks;  /* of survey.c, which is a user while there are any */
     struct hf_zk_ticket *tickets;
-    size_t               standing; /* of those: THERE */
+    size_t               standing; /* of those: THERE or UNSURE */
 
     /* The last listing: places sorted by seq. */
     struct hf_zk_place *place;
@@ -207,8 +207,8 @@ enum hf_zk_where {
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
-/* late.c: something is to be done about a ticket, at a time that is the same delay for all
- * in one list. */
+/* A ticket in a list of those for which something is to be done a little later.  All in one list
+ * have the same delay, so the first is the first to be due. */
 struct hf_zk_late {
     struct hf_zk_ticket *ticket;
     struct hf_zk_lates  *list; /* NULL: in none */

@@ -64,7 +64,7 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
     case HF_ZK_NEWS_ARMED:
         if (ticket->unread || !self_is_readable(zk))
             hf_zk_read_watched(zk, listener);
-        ticket->unread = ticket->unread || zk->seen.late;
+        ticket->unread = ticket->unread || zk->seen.gap;
         if (ticket->held_at != 0)
             hf_zk_self_listen_later(zk, ticket);
         break;

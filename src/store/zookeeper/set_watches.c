@@ -4,7 +4,7 @@
  * and one zxid as of which we know them.  A node that is not there, or that changed since, is
  * told by an event in front of the answer.  That zxid is the latest that one of them named:
  * with an earlier one every node that was made since would count as changed.  So a change may
- * be missed, which ARMED tells (zk->seen.late).  A folder goes with those of its zxid only.
+ * be missed, which ARMED tells (zk->seen.gap).  A folder goes with those of its zxid only.
  */
 #include "store/zookeeper/watched.h"
 

@@ -289,7 +289,7 @@ void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int e
         fire_watched(zk, watched, watched->heard);
     } else {
         hf_zk_watched_set(watched, ARMED);
-        zk->seen = (struct hf_zk_seen){ .late = as_of > watched->as_of };
+        zk->seen = (struct hf_zk_seen){ .gap = as_of > watched->as_of };
         tell_watched(zk, watched, HF_ZK_NEWS_ARMED);
     }
 }
