@@ -99,15 +99,12 @@ static void choose_compared(struct hf_zk *zk)
 void hf_zk_compare_run(struct hf_zk *zk)
 {
     struct hf_zk_compare *compare = &zk->compare;
-    bool                  idle =
-        zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 || compare->count > 0;
 
-    if (!idle && zk->remote.now < compare->due)
-        return;
     compare->due = zk->remote.now + zk->link.timeout;
-    if (!idle)
-        choose_compared(zk);
-    if (idle || compare->count == 0)
+    if (compare->count > 0)
+        return; /* the last one is under way */
+    choose_compared(zk);
+    if (compare->count == 0)
         return;
     hf_zk_multi_begin(zk, &compare->call, on_compared, compare);
     for (size_t i = 0; i < compare->count; i++)

@@ -165,7 +165,7 @@ void                     hf_zk_items_finish(struct hf_zk_items *items);
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
-/* watch.c: the task of a WATCH, or any other, ends; it is canceled. */
+/* watch.c: a WATCH ends; it is canceled. */
 void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_cancel(struct hf_task *task);
 
@@ -202,7 +202,7 @@ const char *hf_zk_root(const struct hf_zk *zk);
 void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
-/* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+/* compare.c: compare what the server shows with what the leader knows; when to. */
 #define HF_ZK_COMPARED 64 /* nodes by one call */
 
 struct hf_zk_compare {

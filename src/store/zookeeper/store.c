@@ -52,8 +52,10 @@ static void end_task(struct hf_task *base)
     struct hf_zk_task *task = (struct hf_zk_task *)base;
 
     assert(!is_flying(task));
-    hf_zk_watch_end(zk, task);
-    hf_zk_survey_end(zk, task);
+    if (base->req->op == HF_WATCH)
+        hf_zk_watch_end(zk, task);
+    if (base->req->op == HF_SURVEY)
+        hf_zk_survey_end(zk, task);
     if (task->group != NULL)
         hf_zk_group_leave(zk, task, base->req->status);
 }
@@ -154,10 +156,13 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     zk->remote.now = now;
     store->wake = HF_NEVER;
     hf_dial_run(&zk->dial, readable);
-    hf_zk_compare_run(zk);
-    hf_zk_probes_run(zk, readable);
+    if (now >= hf_zk_compare_wake(zk))
+        hf_zk_compare_run(zk);
+    if (zk->probes != NULL)
+        hf_zk_probes_run(zk, readable);
     bool more = hf_remote_run(&zk->remote);
-    hf_zk_survey_run(zk);
+    if (zk->survey.state != HF_ZK_SURVEY_OFF)
+        hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
     hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {

@@ -209,7 +209,8 @@ void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
     struct hf_zk_survey *survey = &zk->survey;
     char                 name[256];
 
-    if (survey->state != HF_ZK_SURVEY_ON || survey->changed > MANY)
+    assert(survey->state == HF_ZK_SURVEY_ON);
+    if (survey->changed > MANY)
         return;
     switch (hf_zk_path_parse(zk->config.chroot, path.bytes, path.size, name)) {
     case HF_ZK_PATH_FOREIGN:
@@ -318,8 +319,9 @@ void hf_zk_survey(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_survey_end(struct hf_zk *zk, const struct hf_zk_task *task)
 {
-    if (zk->survey.task == task)
-        zk->survey.task = NULL;
+    assert(zk->survey.task == task);
+    (void)task;
+    zk->survey.task = NULL;
 }
 
 void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task)

@@ -93,7 +93,8 @@ static struct hf_zk_watched *watched_new(struct hf_zk *zk, enum hf_zk_watched_ki
     watched->kind = kind;
     watched->next = *bucket;
     *bucket = watched;
-    zk->watched.count++;
+    if (zk->watched.count++ == 0)
+        zk->compare.due = zk->remote.now + zk->link.timeout;
     hf_zk_watched_queue(zk, watched);
     return watched;
 }
