@@ -35,7 +35,7 @@ static bool is_listened_to(struct hf_zk *zk, const char *path)
 }
 
 /* The first path is the one. */
-static void on_ghost_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_missing_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_compare *compare = data;
     const char           *path = compare->path[0];
@@ -75,7 +75,7 @@ static void on_compared(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     compare->path[i] = compare->path[0];
     compare->path[0] = path;
     compare->zxid = reply->zxid;
-    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, on_ghost_read, compare);
+    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, on_missing_read, compare);
 }
 
 /* Go round among them. */

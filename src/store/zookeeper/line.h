@@ -207,8 +207,8 @@ enum hf_zk_where {
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
-/* A ticket in a list of those for which something is to be done a little later.  All in one list
- * have the same delay, so the first is the first to be due. */
+/* A ticket in a list of those for which something is to be done a little later.  All in one
+ * list have the same delay, so the first is the first to be due. */
 struct hf_zk_late {
     struct hf_zk_ticket *ticket;
     struct hf_zk_lates  *list; /* NULL: in none */
@@ -231,8 +231,8 @@ hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket *next;                /* in its bucket */
-    struct hf_zk_ticket *beside, **beside_at; /* in its line */
+    struct hf_zk_ticket *next;                   /* in its bucket */
+    struct hf_zk_ticket *line_next, **line_prev; /* in line->tickets */
     struct hf_zk_line   *line;
     uint64_t             id;
     char                 uuid[HF_ZK_UUID + 1];
@@ -247,15 +247,15 @@ struct hf_zk_ticket {
     int                  slot_tried; /* UNSURE: whether it is ours; -1: none */
     char                *asked;      /* why somebody wants it */
 
-    struct hf_zk_listener self;   /* to the own node */
-    bool                  unread; /* that is to be read, for it may have changed */
-    bool                  hidden; /* and cannot be */
-    struct hf_zk_late     late;   /* then listen to it */
+    struct hf_zk_listener self;      /* to the own node */
+    bool                  unread;    /* that is to be read, for it may have changed */
+    bool                  hidden;    /* and cannot be */
+    struct hf_zk_late     to_listen; /* a holder, a little later */
 
     struct hf_zk_task *watch; /* the WATCH that waits here */
     enum hf_zk_wait    wait;
     bool               by_folder; /* not AWAKE: listens to the folder */
-    struct hf_zk_late  prove;     /* then read what it depends on */
+    struct hf_zk_late  to_read;   /* a waiter: what it depends on, a little later */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -103,7 +103,7 @@ static void drop_claim(struct hf_zk_line *line)
 static void match_tickets(struct hf_zk_line *line)
 {
     for (struct hf_zk_ticket *ticket = line->tickets; ticket != NULL;
-         ticket = ticket->beside) {
+         ticket = ticket->line_next) {
         if (ticket->where != HF_ZK_THERE)
             continue;
         for (size_t i = hf_zk_line_find(line, ticket->seq);

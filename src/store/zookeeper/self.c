@@ -100,14 +100,14 @@ void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->where == HF_ZK_THERE);
     if (ticket->self.watched == NULL || ticket->unread || hf_zk_since_is_due(ticket))
-        hf_zk_late_put(&zk->late, &ticket->late, zk->remote.now + LISTEN_DELAY);
+        hf_zk_late_put(&zk->to_listen, &ticket->to_listen, zk->remote.now + LISTEN_DELAY);
 }
 
 void hf_zk_self_run(struct hf_zk *zk)
 {
     struct hf_zk_late *late;
 
-    while ((late = hf_zk_late_take(&zk->late, zk->remote.now)) != NULL) {
+    while ((late = hf_zk_late_take(&zk->to_listen, zk->remote.now)) != NULL) {
         struct hf_zk_ticket *ticket = late->ticket;
         ticket->unread = ticket->unread || hf_zk_since_is_due(ticket);
         hf_zk_self_listen(zk, ticket);

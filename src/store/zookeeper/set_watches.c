@@ -83,7 +83,7 @@ static bool has_room(const struct batch *batch, const struct hf_zk_watched *watc
 static void add_to_batch(struct batch *batch, struct hf_zk_watched *watched)
 {
     hf_zk_watched_set(watched, ARMING);
-    watched->heard = HF_ZK_NEWS_ARMED; /* nothing else */
+    watched->early = HF_ZK_NEWS_ARMED;
     if (watched->as_of != HF_ZK_ITS_END && watched->as_of > batch->as_of)
         batch->as_of = watched->as_of;
     batch->bytes += strlen(watched->path);

@@ -3,8 +3,8 @@
  * Each has a uuid made of that number, which is part of its node's name: so a place
  * whose creation was not confirmed can be found again, and is never made twice.
  *
- * Two lists have tickets for which something is to be done a little later: zk->late, by self.c,
- * and zk->prove, by wait.c.
+ * Two lists have tickets for which something is to be done a little later: zk->to_listen, by
+ * self.c, and zk->to_read, by wait.c.
  */
 #include "store/zookeeper/inner.h"
 
@@ -37,7 +37,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
             hf_zk_line_put(zk, line);
         return NULL;
     }
-    ticket->late.ticket = ticket->prove.ticket = ticket;
+    ticket->to_listen.ticket = ticket->to_read.ticket = ticket;
     ticket->line = line;
     ticket->id = req->id;
     ticket->shape = req->shape;
@@ -48,10 +48,10 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     struct hf_zk_ticket **bucket = ticket_bucket(zk, req->id);
     ticket->next = *bucket;
     *bucket = ticket;
-    ticket->beside = line->tickets;
-    ticket->beside_at = &line->tickets;
-    if (ticket->beside != NULL)
-        ticket->beside->beside_at = &ticket->beside;
+    ticket->line_next = line->tickets;
+    ticket->line_prev = &line->tickets;
+    if (ticket->line_next != NULL)
+        ticket->line_next->line_prev = &ticket->line_next;
     line->tickets = ticket;
     return ticket;
 }
@@ -91,9 +91,9 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
 {
-    hf_zk_late_not(&ticket->late);
+    hf_zk_late_not(&ticket->to_listen);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_late_not(&ticket->prove);
+    hf_zk_late_not(&ticket->to_read);
 }
 
 size_t hf_zk_ticket_index(const struct hf_zk_ticket *ticket)
@@ -117,9 +117,9 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         at = &(*at)->next;
     }
     *at = ticket->next;
-    *ticket->beside_at = ticket->beside;
-    if (ticket->beside != NULL)
-        ticket->beside->beside_at = ticket->beside_at;
+    *ticket->line_prev = ticket->line_next;
+    if (ticket->line_next != NULL)
+        ticket->line_next->line_prev = ticket->line_prev;
 
     size_t index;
     while ((index = hf_zk_ticket_index(ticket)) < ticket->line->count)
@@ -140,7 +140,7 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         while (zk->ticket[i] != NULL)
             hf_zk_ticket_free(zk, zk->ticket[i]);
-    assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
+    assert(zk->tickets == 0 && zk->to_listen.first == NULL && zk->to_read.first == NULL);
 }
 
 int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,

@@ -286,8 +286,8 @@ void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int e
         hf_zk_watched_queue(zk, watched);
         if (error != HF_ZK_CONNECTION_LOSS)
             zk->watched.again = zk->remote.now + HF_ZK_AGAIN;
-    } else if (watched->heard != HF_ZK_NEWS_ARMED) {
-        fire_watched(zk, watched, watched->heard);
+    } else if (watched->early != HF_ZK_NEWS_ARMED) {
+        fire_watched(zk, watched, watched->early);
     } else {
         hf_zk_watched_set(watched, ARMED);
         zk->seen = (struct hf_zk_seen){ .gap = as_of > watched->as_of };
@@ -313,8 +313,8 @@ void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
             continue;
         if (watched->state == ARMED)
             fire_watched(zk, watched, news);
-        else if (watched->state == ARMING && watched->heard != HF_ZK_NEWS_GONE)
-            watched->heard = news; /* told when it is settled */
+        else if (watched->state == ARMING && watched->early != HF_ZK_NEWS_GONE)
+            watched->early = news; /* told when it is settled */
     }
 }
 

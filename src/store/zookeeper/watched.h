@@ -14,7 +14,7 @@ struct hf_zk_watched {
     int64_t                  as_of;   /* QUEUED, ARMING: news since then are wanted */
     uint64_t                 stamp;   /* of a folder, as its listeners know it */
     bool                     bare;    /* a folder that is not there */
-    enum hf_zk_news          heard;   /* ARMING: what came in front of the answer */
+    enum hf_zk_news          early;   /* ARMING: news before the answer */
     bool                     read;    /* it has been: it is not hidden */
     bool                     reading; /* a read of it is in flight */
     bool                     goes;    /* nobody listens, and it will end by itself */
