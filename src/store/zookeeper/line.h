@@ -25,8 +25,6 @@ enum hf_zk_news {
 };
 
 struct hf_zk_watched;
-struct hf_zk_line;
-struct hf_zk_place;
 
 struct hf_zk_listener {
     void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,

@@ -40,7 +40,7 @@ static enum list list_of(const struct hf_zk_watched *watched)
 {
     if (watched->kind == HF_ZK_WATCHED_DATA)
         return DATA;
-    return watched->bare ? EXIST : CHILD;
+    return hf_zk_watched_is_absent(watched) ? EXIST : CHILD;
 }
 
 static void put_list(struct hf_zk *zk, const struct batch *batch, enum list list)

@@ -112,6 +112,11 @@ static void unlink_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
     zk->watched.count--;
 }
 
+bool hf_zk_watched_is_absent(const struct hf_zk_watched *watched)
+{
+    return watched->stamp == HF_ZK_STAMP_NONE;
+}
+
 /* The server is to forget it; we have already. */
 static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
@@ -121,9 +126,9 @@ static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
-    static const int32_t types[] = {
-        [HF_ZK_WATCHED_DATA] = 2, [HF_ZK_WATCHED_CHILDREN] = 1
-    };
+    enum { CHILDREN = 1, DATA_OR_EXISTENCE = 2 };
+    bool children =
+        watched->kind == HF_ZK_WATCHED_CHILDREN && !hf_zk_watched_is_absent(watched);
 
     assert(watched->listeners == NULL && watched->untold == NULL);
     unlink_watched(zk, watched);
@@ -133,7 +138,7 @@ void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
     }
     hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
     hf_zk_put_string(&zk->calls.out, watched->path);
-    hf_zk_put_int(&zk->calls.out, watched->bare ? 2 : types[watched->kind]);
+    hf_zk_put_int(&zk->calls.out, children ? CHILDREN : DATA_OR_EXISTENCE);
     hf_zk_call_end(zk);
 }
 
@@ -188,7 +193,6 @@ int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
         return HF_ENOMEM;
     if (watched->stamp == 0)
         watched->stamp = stamp;
-    watched->bare = watched->stamp == HF_ZK_STAMP_NONE;
     return 0;
 }
 
