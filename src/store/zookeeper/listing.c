@@ -9,7 +9,8 @@
  *                                             there is a connection
  *
  * While a listing is in flight the line may be queued again: for tasks that want one sent
- * later.  A waiter needs none but the next to be answered: it shows all that we have heard of.
+ * later.  A waiter does with the next to be answered.  A server sends events and answers in the
+ * order of what it did, so that listing shows all that we have heard of.
  */
 #include "base/grow.h"
 #include "store/zookeeper/inner.h"

@@ -2,8 +2,8 @@
  *
  * A waiter listens at once, for it must know that its node is there when it is granted.  A
  * holder begins a little after it was granted the lock, so that a short hold costs no request.
- * The node is read only if it changed, or if it is held by then, and may have changed unheard or
- * something is to be written there (since.c).
+ * Both read the node after a change.  A holder also reads it if it may have missed a change, or
+ * is to write down since when it holds the lock (since.c).
  */
 #include "store/zookeeper/inner.h"
 

@@ -293,7 +293,7 @@ void hf_zk_wait_forget(struct hf_zk *zk)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* Read what we depend on, once.  If it is hidden, we are told so. */
+/* Read each place that we depend on, once.  If one is hidden, its ear hears that (line.c). */
 static void read_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     struct hf_zk_waiter who = waiter_of(ticket);
@@ -306,7 +306,7 @@ static void read_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         if (ear == NULL || hf_zk_is_read(&ear->listener))
             continue;
         hf_zk_read_watched(zk, &ear->listener);
-        if (!hf_zk_is_read(&ear->listener)) /* not armed, or no memory */
+        if (!hf_zk_is_read(&ear->listener)) /* not answered, not armed, or no memory */
             hf_zk_late_put(&zk->to_read, &ticket->to_read, zk->remote.now + READ_DELAY);
     }
 }
