@@ -244,8 +244,8 @@ struct hf_zk {
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
     size_t                     tickets;   /* that are THERE or UNSURE */
-    struct hf_zk_lates         to_listen; /* holders, to their own nodes */
-    struct hf_zk_lates         to_read;   /* waiters, what they depend on */
+    struct hf_zk_timers        to_listen; /* holders, to their own nodes */
+    struct hf_zk_timers        to_read;   /* waiters, what they depend on */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes; /* sent, not answered */
 };

@@ -205,25 +205,25 @@ enum hf_zk_where {
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
-/* A ticket in a list of those for which something is to be done a little later.  All in one
- * list have the same delay, so the first is the first to be due. */
-struct hf_zk_late {
+/* Something is to be done for a ticket a little later.  All timers in one list have the same
+ * delay, so the first is due first. */
+struct hf_zk_timer {
     struct hf_zk_ticket *ticket;
-    struct hf_zk_lates  *list; /* NULL: in none */
+    struct hf_zk_timers *list; /* NULL: it does not run */
     hf_time              at;
-    struct hf_zk_late   *next, **prev;
+    struct hf_zk_timer  *next, **prev;
 };
 
-struct hf_zk_lates {
-    struct hf_zk_late *first, **last;
+struct hf_zk_timers {
+    struct hf_zk_timer *first, **last;
 };
 
-/* Put it at the end, unless it is in the list; take it out, if it is. */
-void hf_zk_late_put(struct hf_zk_lates *list, struct hf_zk_late *late, hf_time at);
-void hf_zk_late_not(struct hf_zk_late *late);
-/* Take the first out whose time has come; NULL: none.  When that will be. */
-struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now);
-hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
+/* Start it, unless it runs; stop it, if it does. */
+void hf_zk_timer_start(struct hf_zk_timers *list, struct hf_zk_timer *timer, hf_time at);
+void hf_zk_timer_stop(struct hf_zk_timer *timer);
+/* Stop the first that is due, and return it; NULL: none is.  When the first will be. */
+struct hf_zk_timer *hf_zk_timer_take(struct hf_zk_timers *list, hf_time now);
+hf_time             hf_zk_timers_wake(const struct hf_zk_timers *list);
 
 /* wait.c draws them. */
 enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
@@ -248,12 +248,12 @@ struct hf_zk_ticket {
     struct hf_zk_listener self;      /* to the own node */
     bool                  unread;    /* that is to be read, for it may have changed */
     bool                  hidden;    /* and cannot be */
-    struct hf_zk_late     to_listen; /* a holder, a little later */
+    struct hf_zk_timer    to_listen; /* a holder, a little later */
 
     struct hf_zk_task *watch; /* the WATCH that waits here */
     enum hf_zk_wait    wait;
     bool               by_folder; /* not AWAKE: listens to the folder */
-    struct hf_zk_late  to_read;   /* a waiter: what it depends on, a little later */
+    struct hf_zk_timer to_read;   /* a waiter: what it depends on, a little later */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

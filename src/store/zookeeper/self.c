@@ -100,15 +100,16 @@ void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->where == HF_ZK_THERE);
     if (ticket->self.watched == NULL || ticket->unread || hf_zk_since_is_due(ticket))
-        hf_zk_late_put(&zk->to_listen, &ticket->to_listen, zk->remote.now + LISTEN_DELAY);
+        hf_zk_timer_start(&zk->to_listen, &ticket->to_listen,
+                          zk->remote.now + LISTEN_DELAY);
 }
 
 void hf_zk_self_run(struct hf_zk *zk)
 {
-    struct hf_zk_late *late;
+    struct hf_zk_timer *timer;
 
-    while ((late = hf_zk_late_take(&zk->to_listen, zk->remote.now)) != NULL) {
-        struct hf_zk_ticket *ticket = late->ticket;
+    while ((timer = hf_zk_timer_take(&zk->to_listen, zk->remote.now)) != NULL) {
+        struct hf_zk_ticket *ticket = timer->ticket;
         ticket->unread = ticket->unread || hf_zk_since_is_due(ticket);
         hf_zk_self_listen(zk, ticket);
         if (ticket->unread)

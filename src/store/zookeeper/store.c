@@ -141,10 +141,10 @@ static hf_time soonest_wake(const struct hf_zk *zk)
 {
     hf_time wake =
         hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
-                  hf_sooner(hf_zk_late_wake(&zk->to_listen), hf_zk_probes_wake(zk)));
+                  hf_sooner(hf_zk_timers_wake(&zk->to_listen), hf_zk_probes_wake(zk)));
 
-    wake =
-        hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->to_read)));
+    wake = hf_sooner(wake,
+                     hf_sooner(hf_zk_survey_wake(zk), hf_zk_timers_wake(&zk->to_read)));
     wake = hf_sooner(wake, hf_zk_compare_wake(zk));
     bool queued = zk->dial.phase == HF_DIAL_READY && zk->watched.queued != NULL;
     return queued ? hf_sooner(wake, zk->watched.again) : wake;

@@ -3,8 +3,7 @@
  * Each has a uuid made of that number, which is part of its node's name: so a place
  * whose creation was not confirmed can be found again, and is never made twice.
  *
- * Two lists have tickets for which something is to be done a little later: zk->to_listen, by
- * self.c, and zk->to_read, by wait.c.
+ * Each has two timers: to_listen, for self.c, and to_read, for wait.c.
  */
 #include "store/zookeeper/inner.h"
 
@@ -91,9 +90,9 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
 {
-    hf_zk_late_not(&ticket->to_listen);
+    hf_zk_timer_stop(&ticket->to_listen);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_late_not(&ticket->to_read);
+    hf_zk_timer_stop(&ticket->to_read);
 }
 
 size_t hf_zk_ticket_index(const struct hf_zk_ticket *ticket)
@@ -264,47 +263,47 @@ void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         hf_zk_ticket_away(zk, ticket);
 }
 
-/* ---- A little later ---------------------------------------------------------------------- */
+/* ---- Timers ------------------------------------------------------------------------------ */
 
-void hf_zk_late_put(struct hf_zk_lates *list, struct hf_zk_late *late, hf_time at)
+void hf_zk_timer_start(struct hf_zk_timers *list, struct hf_zk_timer *timer, hf_time at)
 {
-    if (late->list != NULL)
+    if (timer->list != NULL)
         return;
     if (list->first == NULL)
         list->last = &list->first;
     assert(*list->last == NULL);
-    late->list = list;
-    late->at = at;
-    late->next = NULL;
-    late->prev = list->last;
-    *list->last = late;
-    list->last = &late->next;
+    timer->list = list;
+    timer->at = at;
+    timer->next = NULL;
+    timer->prev = list->last;
+    *list->last = timer;
+    list->last = &timer->next;
 }
 
-void hf_zk_late_not(struct hf_zk_late *late)
+void hf_zk_timer_stop(struct hf_zk_timer *timer)
 {
-    if (late->list == NULL)
+    if (timer->list == NULL)
         return;
-    assert(*late->prev == late);
-    *late->prev = late->next;
-    if (late->next != NULL)
-        late->next->prev = late->prev;
+    assert(*timer->prev == timer);
+    *timer->prev = timer->next;
+    if (timer->next != NULL)
+        timer->next->prev = timer->prev;
     else
-        late->list->last = late->prev;
-    late->list = NULL;
+        timer->list->last = timer->prev;
+    timer->list = NULL;
 }
 
-struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now)
+struct hf_zk_timer *hf_zk_timer_take(struct hf_zk_timers *list, hf_time now)
 {
-    struct hf_zk_late *late = list->first;
+    struct hf_zk_timer *timer = list->first;
 
-    if (late == NULL || late->at > now)
+    if (timer == NULL || timer->at > now)
         return NULL;
-    hf_zk_late_not(late);
-    return late;
+    hf_zk_timer_stop(timer);
+    return timer;
 }
 
-hf_time hf_zk_late_wake(const struct hf_zk_lates *list)
+hf_time hf_zk_timers_wake(const struct hf_zk_timers *list)
 {
     return list->first != NULL ? list->first->at : HF_NEVER;
 }

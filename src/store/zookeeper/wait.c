@@ -79,7 +79,7 @@ void hf_zk_wait_end(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         return;
     set_wait(ticket, HF_ZK_AWAKE);
     ticket->by_folder = false;
-    hf_zk_late_not(&ticket->to_read);
+    hf_zk_timer_stop(&ticket->to_read);
     unlisten_folder(zk, ticket->line);
 }
 
@@ -149,7 +149,7 @@ static void fall_asleep(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     if (ticket->wait != HF_ZK_ASLEEP)
         set_wait(ticket, HF_ZK_ASLEEP);
     hf_zk_self_listen(zk, ticket);
-    hf_zk_late_put(&zk->to_read, &ticket->to_read, zk->remote.now + READ_DELAY);
+    hf_zk_timer_start(&zk->to_read, &ticket->to_read, zk->remote.now + READ_DELAY);
 }
 
 static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -307,16 +307,17 @@ static void read_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
             continue;
         hf_zk_read_watched(zk, &ear->listener);
         if (!hf_zk_is_read(&ear->listener)) /* not answered, not armed, or no memory */
-            hf_zk_late_put(&zk->to_read, &ticket->to_read, zk->remote.now + READ_DELAY);
+            hf_zk_timer_start(&zk->to_read, &ticket->to_read,
+                              zk->remote.now + READ_DELAY);
     }
 }
 
 void hf_zk_wait_run(struct hf_zk *zk)
 {
-    struct hf_zk_late *late;
+    struct hf_zk_timer *timer;
 
-    while ((late = hf_zk_late_take(&zk->to_read, zk->remote.now)) != NULL)
-        read_ahead(zk, late->ticket);
+    while ((timer = hf_zk_timer_take(&zk->to_read, zk->remote.now)) != NULL)
+        read_ahead(zk, timer->ticket);
 }
 
 /* ---- Begin ------------------------------------------------------------------------------- */
