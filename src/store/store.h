@@ -277,8 +277,8 @@ bool hf_standing_differs(const struct hf_standing *now, const struct hf_req *wat
 void hf_store_set_link(struct hf_store *store, enum hf_link link);
 
 /* A server was tried in vain, errmsg says why; `last`: so was every other, it is the end
- * of a round.  Who cannot be reached, or is not to be found, is absent; who is silent, or
- * refuses us, is there. */
+ * of a round.  A server whose name does not resolve, or that cannot be reached, is absent;
+ * one that accepts the connection but stays silent, or refuses us, is there. */
 void hf_store_tried(struct hf_store *store, bool absent, bool last);
 
 /* Open the store that a configuration's scheme names. */

@@ -220,8 +220,8 @@ void hf_zk_beat_run(struct hf_zk *zk)
         send_ping(zk);
     if (zk->remote.now >= kick_due(zk)) {
         zk->beat.kicked = zk->remote.now;
-        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, hf_zk_root(zk), false,
-                       hf_zk_ignore, NULL);
+        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, hf_zk_root(zk), hf_zk_ignore,
+                       NULL);
     }
 }
 

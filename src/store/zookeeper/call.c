@@ -17,8 +17,8 @@ static bool belongs_to_greeting(const struct hf_zk *zk, const struct hf_zk_call 
            (call == &zk->link.proof || call == &zk->link.end || call == &zk->beat.kick);
 }
 
-size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
-                        enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data)
+void hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
+                      hf_zk_on_reply *on_reply, void *data)
 {
     struct hf_zk_calls *calls = &zk->calls;
 
@@ -41,12 +41,11 @@ size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
     calls->begin = hf_zk_frame_begin(&calls->out);
     hf_zk_put_int(&calls->out, call->xid);
     hf_zk_put_int(&calls->out, opcode);
-    return calls->begin;
 }
 
-void hf_zk_call_end(struct hf_zk *zk, size_t begin)
+void hf_zk_call_end(struct hf_zk *zk)
 {
-    hf_zk_frame_end(&zk->calls.out, begin);
+    hf_zk_frame_end(&zk->calls.out, zk->calls.begin);
 }
 
 /* ---- What calls say ---------------------------------------------------------------- */
@@ -88,31 +87,29 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 {
     enum hf_zk_opcode opcode =
         mode == HF_ZK_CONTAINER ? HF_ZK_CREATE_CONTAINER : HF_ZK_CREATE2;
-    size_t begin = hf_zk_call_begin(zk, call, opcode, on_reply, data);
 
+    hf_zk_call_begin(zk, call, opcode, on_reply, data);
     put_create(zk, path, text, mode);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                        hf_zk_on_reply *on_reply, void *data)
 {
-    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_DELETE, on_reply, data);
-
+    hf_zk_call_begin(zk, call, HF_ZK_DELETE, on_reply, data);
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_int(&zk->calls.out, -1);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
-                    const char *path, bool watch, hf_zk_on_reply *on_reply, void *data)
+                    const char *path, hf_zk_on_reply *on_reply, void *data)
 {
-    size_t begin = hf_zk_call_begin(zk, call, opcode, on_reply, data);
-
+    hf_zk_call_begin(zk, call, opcode, on_reply, data);
     hf_zk_put_string(&zk->calls.out, path);
     if (opcode != HF_ZK_GET_ACL)
-        hf_zk_put_byte(&zk->calls.out, watch);
-    hf_zk_call_end(zk, begin);
+        hf_zk_put_byte(&zk->calls.out, false); /* no watch */
+    hf_zk_call_end(zk);
 }
 
 void hf_zk_ignore(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -138,12 +135,11 @@ void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data)
 {
-    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_SET_DATA, on_reply, data);
-
+    hf_zk_call_begin(zk, call, HF_ZK_SET_DATA, on_reply, data);
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_bytes(&zk->calls.out, text, size);
     hf_zk_put_int(&zk->calls.out, version);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 /* ---- Several in one ---------------------------------------------------------------- */
@@ -188,7 +184,7 @@ void hf_zk_multi_check(struct hf_zk *zk, const char *path)
 void hf_zk_multi_end(struct hf_zk *zk)
 {
     put_part(zk, -1, true);
-    hf_zk_call_end(zk, zk->calls.begin);
+    hf_zk_call_end(zk);
 }
 
 /* The error of the next part.  False: there is none; it succeeded, or makes no sense. */

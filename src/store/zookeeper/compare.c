@@ -35,7 +35,7 @@ static bool is_listened_to(struct hf_zk *zk, const char *path)
 }
 
 /* The first path is the one. */
-static void on_ghost_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_missing_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_compare *compare = data;
     const char           *path = compare->path[0];
@@ -75,7 +75,7 @@ static void on_compared(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     compare->path[i] = compare->path[0];
     compare->path[0] = path;
     compare->zxid = reply->zxid;
-    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, false, on_ghost_read, compare);
+    hf_zk_call_get(zk, &compare->call, HF_ZK_EXISTS, path, on_missing_read, compare);
 }
 
 /* Go round among them. */
@@ -99,15 +99,12 @@ static void choose_compared(struct hf_zk *zk)
 void hf_zk_compare_run(struct hf_zk *zk)
 {
     struct hf_zk_compare *compare = &zk->compare;
-    bool                  idle =
-        zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 || compare->count > 0;
 
-    if (!idle && zk->remote.now < compare->due)
-        return;
     compare->due = zk->remote.now + zk->link.timeout;
-    if (!idle)
-        choose_compared(zk);
-    if (idle || compare->count == 0)
+    if (compare->count > 0)
+        return; /* the last one is under way */
+    choose_compared(zk);
+    if (compare->count == 0)
         return;
     hf_zk_multi_begin(zk, &compare->call, on_compared, compare);
     for (size_t i = 0; i < compare->count; i++)

@@ -12,7 +12,7 @@
  *
  * A claim is a place as every kind has, and the node `claim` beside it, made by one MULTI:
  * if `claim` is there nothing is made.  So claims do not queue, and one that comes too late
- * disturbs nobody.  Who holds is decided by the places, as always.  LEAVE, BREAK and the end
+ * disturbs nobody.  The places decide who holds, as always.  LEAVE, BREAK and the end
  * of a session delete both at once.
  *
  * A `claim` without its place counts as a place (names.h): a person has deleted the other
@@ -235,7 +235,7 @@ static void place_not_made(struct hf_zk *zk, struct hf_zk_task *task, int error)
     if (error == HF_ZK_CONNECTION_LOSS)
         hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
     else if (error == HF_ZK_NODE_EXISTS && task->ticket->shape.claim)
-        task->error = 0; /* somebody was quicker: the listing shows him */
+        task->error = 0; /* another claim was quicker: the listing shows it */
 }
 
 static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)

@@ -125,7 +125,7 @@ static void on_member_viewed(struct hf_zk *zk, void *data)
         return;
     if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS, examine->server.path,
-                       false, on_view_after, examine);
+                       on_view_after, examine);
     else
         call_answered(zk, examine, HF_ZK_CONNECTION_LOSS);
 }
@@ -155,7 +155,7 @@ static void compare_servers(struct hf_zk *zk, struct examine *examine)
 
     examine->server.path = line != NULL ? line->folder : hf_zk_root(zk);
     examine->flying++;
-    hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS, examine->server.path, false,
+    hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS, examine->server.path,
                    on_view_before, examine);
 }
 
@@ -187,7 +187,7 @@ static void call_servers(struct hf_zk *zk, struct examine *examine)
 {
     examine->flying += 2;
     hf_zk_probe_send(zk, &examine->srvr, 0, NULL, on_srvr, examine);
-    hf_zk_call_get(zk, &examine->call[CONFIG], HF_ZK_GET_DATA, "/zookeeper/config", false,
+    hf_zk_call_get(zk, &examine->call[CONFIG], HF_ZK_GET_DATA, "/zookeeper/config",
                    on_config, examine);
     snprintf(examine->path, sizeof examine->path, "%s/%s", zk->config.chroot,
              examine->child);
@@ -231,10 +231,9 @@ static void call_folder(struct hf_zk *zk, struct examine *examine)
     char                     path[HF_ZK_PATH_MAX];
 
     examine->flying += 3;
-    hf_zk_call_get(zk, &examine->call[LIST], HF_ZK_GET_CHILDREN2, line->folder, false,
+    hf_zk_call_get(zk, &examine->call[LIST], HF_ZK_GET_CHILDREN2, line->folder,
                    on_folder_listed, examine);
-    hf_zk_call_get(zk, &examine->call[ACL], HF_ZK_GET_ACL, line->folder, false, on_acl,
-                   examine);
+    hf_zk_call_get(zk, &examine->call[ACL], HF_ZK_GET_ACL, line->folder, on_acl, examine);
     hf_zk_path(line, examine->child, path);
     hf_zk_multi_begin(zk, &examine->call[RIGHTS], on_rights, examine);
     hf_zk_multi_create(zk, path, "", HF_ZK_EPHEMERAL);

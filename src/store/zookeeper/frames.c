@@ -21,7 +21,8 @@ static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
         hf_dial_break(&zk->dial, "sends events that make no sense");
         return;
     }
-    hf_zk_survey_event(zk, path);
+    if (zk->survey.state == HF_ZK_SURVEY_ON)
+        hf_zk_survey_event(zk, path);
     hf_zk_watched_event(zk, type, path);
 }
 

@@ -183,8 +183,8 @@ static void gather_send(struct hf_zk *zk, struct gather *gather, struct gather_c
     from->gather = gather;
     from->index = index;
     gather->flying++;
-    hf_zk_call_get(zk, &from->call, question_about(gather, item), item->path, false,
-                   on_gathered, from);
+    hf_zk_call_get(zk, &from->call, question_about(gather, item), item->path, on_gathered,
+                   from);
 }
 
 static void gather_go_on(struct hf_zk *zk, struct gather *gather)

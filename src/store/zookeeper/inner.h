@@ -31,7 +31,6 @@
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
  *   wait.c     waiting in line
- *   late.c     tickets for which something is to be done a little later
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
@@ -166,7 +165,7 @@ void                     hf_zk_items_finish(struct hf_zk_items *items);
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
-/* watch.c: the task of a WATCH, or any other, ends; it is canceled. */
+/* watch.c: a WATCH ends; it is canceled. */
 void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_cancel(struct hf_task *task);
 
@@ -203,7 +202,7 @@ const char *hf_zk_root(const struct hf_zk *zk);
 void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
-/* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+/* compare.c: compare what the server shows with what the leader knows; when to. */
 #define HF_ZK_COMPARED 64 /* nodes by one call */
 
 struct hf_zk_compare {
@@ -244,9 +243,9 @@ struct hf_zk {
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
-    size_t                     tickets; /* that are THERE or UNSURE */
-    struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
-    struct hf_zk_lates         prove;   /* waiters that are to read what they depend on */
+    size_t                     tickets;   /* that are THERE or UNSURE */
+    struct hf_zk_timers        to_listen; /* holders, to their own nodes */
+    struct hf_zk_timers        to_read;   /* waiters, what they depend on */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes; /* sent, not answered */
 };

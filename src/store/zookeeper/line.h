@@ -25,8 +25,6 @@ enum hf_zk_news {
 };
 
 struct hf_zk_watched;
-struct hf_zk_line;
-struct hf_zk_place;
 
 struct hf_zk_listener {
     void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,
@@ -48,7 +46,7 @@ struct hf_zk_watched_paths {
 /* What a listener is told of; lent for the time of on_news. */
 struct hf_zk_seen {
     const char       *path; /* not ARMED, READ */
-    bool              late; /* ARMED: it may have changed since `as_of` without news */
+    bool              gap;  /* ARMED: it may have changed since `as_of` without news */
     struct hf_zk_stat stat; /* READ, and what follows */
     struct hf_zk_text text;
 };
@@ -56,7 +54,7 @@ struct hf_zk_seen {
 #define HF_ZK_ITS_END INT64_MAX
 
 /* Listen to a node that was there once.  That it was deleted meanwhile is told as news; so is
- * that it changed since the zxid `as_of`, but for what zk->seen.late tells.  HF_ZK_ITS_END:
+ * that it changed since the zxid `as_of`, but for what zk->seen.gap tells.  HF_ZK_ITS_END:
  * nothing but its end counts.  0 or HF_ENOMEM. */
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener, const char *path,
                  int64_t as_of);
@@ -124,10 +122,10 @@ struct hf_zk_line {
     struct hf_zk_line   *next; /* in its bucket */
     char                *name;
     char                *folder; /* full path */
-    size_t               users;  /* tasks and tickets */
+    size_t               users;  /* tasks, tickets, listings queued or in flight, marks */
     unsigned             marks;  /* of survey.c, which is a user while there are any */
     struct hf_zk_ticket *tickets;
-    size_t               standing; /* of those: THERE */
+    size_t               standing; /* of those: THERE or UNSURE */
 
     /* The last listing: places sorted by seq. */
     struct hf_zk_place *place;
@@ -207,32 +205,32 @@ enum hf_zk_where {
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
-/* late.c: something is to be done about a ticket, at a time that is the same delay for all
- * in one list. */
-struct hf_zk_late {
+/* Something is to be done for a ticket a little later.  All timers in one list have the same
+ * delay, so the first is due first. */
+struct hf_zk_timer {
     struct hf_zk_ticket *ticket;
-    struct hf_zk_lates  *list; /* NULL: in none */
+    struct hf_zk_timers *list; /* NULL: it does not run */
     hf_time              at;
-    struct hf_zk_late   *next, **prev;
+    struct hf_zk_timer  *next, **prev;
 };
 
-struct hf_zk_lates {
-    struct hf_zk_late *first, **last;
+struct hf_zk_timers {
+    struct hf_zk_timer *first, **last;
 };
 
-/* Put it at the end, unless it is in the list; take it out, if it is. */
-void hf_zk_late_put(struct hf_zk_lates *list, struct hf_zk_late *late, hf_time at);
-void hf_zk_late_not(struct hf_zk_late *late);
-/* Take the first out whose time has come; NULL: none.  When that will be. */
-struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now);
-hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
+/* Start it, unless it runs; stop it, if it does. */
+void hf_zk_timer_start(struct hf_zk_timers *list, struct hf_zk_timer *timer, hf_time at);
+void hf_zk_timer_stop(struct hf_zk_timer *timer);
+/* Stop the first that is due, and return it; NULL: none is.  When the first will be. */
+struct hf_zk_timer *hf_zk_timer_take(struct hf_zk_timers *list, hf_time now);
+hf_time             hf_zk_timers_wake(const struct hf_zk_timers *list);
 
 /* wait.c draws them. */
 enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket *next;                /* in its bucket */
-    struct hf_zk_ticket *beside, **beside_at; /* in its line */
+    struct hf_zk_ticket *next;                   /* in its bucket */
+    struct hf_zk_ticket *line_next, **line_prev; /* in line->tickets */
     struct hf_zk_line   *line;
     uint64_t             id;
     char                 uuid[HF_ZK_UUID + 1];
@@ -247,15 +245,15 @@ struct hf_zk_ticket {
     int                  slot_tried; /* UNSURE: whether it is ours; -1: none */
     char                *asked;      /* why somebody wants it */
 
-    struct hf_zk_listener self;   /* to the own node */
-    bool                  unread; /* that is to be read, for it may have changed */
-    bool                  hidden; /* and cannot be */
-    struct hf_zk_late     late;   /* then listen to it */
+    struct hf_zk_listener self;      /* to the own node */
+    bool                  unread;    /* that is to be read, for it may have changed */
+    bool                  hidden;    /* and cannot be */
+    struct hf_zk_timer    to_listen; /* a holder, a little later */
 
     struct hf_zk_task *watch; /* the WATCH that waits here */
     enum hf_zk_wait    wait;
     bool               by_folder; /* not AWAKE: listens to the folder */
-    struct hf_zk_late  prove;     /* then read what it depends on */
+    struct hf_zk_timer to_read;   /* a waiter: what it depends on, a little later */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -72,18 +72,18 @@ struct hf_zk_calls {
 };
 
 /* Begin a message, and end it; what it says is put to zk->calls.out between. */
-size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
-                        enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data);
-void   hf_zk_call_end(struct hf_zk *zk, size_t begin);
+void hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
+                      hf_zk_on_reply *on_reply, void *data);
+void hf_zk_call_end(struct hf_zk *zk);
 
 void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                        const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,
                        void *data);
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                        hf_zk_on_reply *on_reply, void *data);
-/* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
+/* GET_DATA, GET_CHILDREN2, EXISTS and the like.  They set no watch: set_watches.c does. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
-                    const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
+                    const char *path, hf_zk_on_reply *on_reply, void *data);
 /* Is that node there?  A write that changes nothing: the leader says so, and a quorum agrees. */
 void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                       hf_zk_on_reply *on_reply, void *data);

@@ -9,7 +9,8 @@
  *                                             there is a connection
  *
  * While a listing is in flight the line may be queued again: for tasks that want one sent
- * later.  A waiter needs none but the next to be answered: it shows all that we have heard of.
+ * later.  A waiter does with the next to be answered.  A server sends events and answers in the
+ * order of what it did, so that listing shows all that we have heard of.
  */
 #include "base/grow.h"
 #include "store/zookeeper/inner.h"
@@ -103,7 +104,7 @@ static void drop_claim(struct hf_zk_line *line)
 static void match_tickets(struct hf_zk_line *line)
 {
     for (struct hf_zk_ticket *ticket = line->tickets; ticket != NULL;
-         ticket = ticket->beside) {
+         ticket = ticket->line_next) {
         if (ticket->where != HF_ZK_THERE)
             continue;
         for (size_t i = hf_zk_line_find(line, ticket->seq);
@@ -258,8 +259,8 @@ void hf_zk_lines_flush(struct hf_zk *zk)
         next_to_list(zk, &listing->tasks);
         listing->line = line;
         line->flying++;
-        hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
-                       on_listing, listing);
+        hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, on_listing,
+                       listing);
     }
     zk->to_list = later;
 }

@@ -46,8 +46,7 @@ static void on_slot_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     if (hf_zk_is_uuid_read(reply, ticket->uuid))
         ticket->slot = ticket->slot_tried;
     ticket->slot_tried = -1;
-    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, ticket->path, false, on_found_node,
-                   task);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, ticket->path, on_found_node, task);
 }
 
 static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -71,12 +70,11 @@ static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int e
     free(ticket->path);
     ticket->path = path;
     if (ticket->slot_tried < 0) {
-        hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node,
-                       task);
+        hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, on_found_node, task);
         return;
     }
     hf_zk_slot_path(task->line, ticket->slot_tried, slot);
-    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, slot, false, on_slot_read, task);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, slot, on_slot_read, task);
 }
 
 /* What was sent on the connection that broke is done or will never be: the server

@@ -2,8 +2,8 @@
  *
  * A waiter listens at once, for it must know that its node is there when it is granted.  A
  * holder begins a little after it was granted the lock, so that a short hold costs no request.
- * The node is read only if it changed, or if it is held by then, and may have changed unheard or
- * something is to be written there (since.c).
+ * Both read the node after a change.  A holder also reads it if it may have missed a change, or
+ * is to write down since when it holds the lock (since.c).
  */
 #include "store/zookeeper/inner.h"
 
@@ -64,7 +64,7 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
     case HF_ZK_NEWS_ARMED:
         if (ticket->unread || !self_is_readable(zk))
             hf_zk_read_watched(zk, listener);
-        ticket->unread = ticket->unread || zk->seen.late;
+        ticket->unread = ticket->unread || zk->seen.gap;
         if (ticket->held_at != 0)
             hf_zk_self_listen_later(zk, ticket);
         break;
@@ -100,15 +100,16 @@ void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->where == HF_ZK_THERE);
     if (ticket->self.watched == NULL || ticket->unread || hf_zk_since_is_due(ticket))
-        hf_zk_late_put(&zk->late, &ticket->late, zk->remote.now + LISTEN_DELAY);
+        hf_zk_timer_start(&zk->to_listen, &ticket->to_listen,
+                          zk->remote.now + LISTEN_DELAY);
 }
 
 void hf_zk_self_run(struct hf_zk *zk)
 {
-    struct hf_zk_late *late;
+    struct hf_zk_timer *timer;
 
-    while ((late = hf_zk_late_take(&zk->late, zk->remote.now)) != NULL) {
-        struct hf_zk_ticket *ticket = late->ticket;
+    while ((timer = hf_zk_timer_take(&zk->to_listen, zk->remote.now)) != NULL) {
+        struct hf_zk_ticket *ticket = timer->ticket;
         ticket->unread = ticket->unread || hf_zk_since_is_due(ticket);
         hf_zk_self_listen(zk, ticket);
         if (ticket->unread)

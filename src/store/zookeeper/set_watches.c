@@ -4,7 +4,7 @@
  * and one zxid as of which we know them.  A node that is not there, or that changed since, is
  * told by an event in front of the answer.  That zxid is the latest that one of them named:
  * with an earlier one every node that was made since would count as changed.  So a change may
- * be missed, which ARMED tells (zk->seen.late).  A folder goes with those of its zxid only.
+ * be missed, which ARMED tells (zk->seen.gap).  A folder goes with those of its zxid only.
  */
 #include "store/zookeeper/watched.h"
 
@@ -40,7 +40,7 @@ static enum list list_of(const struct hf_zk_watched *watched)
 {
     if (watched->kind == HF_ZK_WATCHED_DATA)
         return DATA;
-    return watched->bare ? EXIST : CHILD;
+    return hf_zk_watched_is_absent(watched) ? EXIST : CHILD;
 }
 
 static void put_list(struct hf_zk *zk, const struct batch *batch, enum list list)
@@ -57,16 +57,14 @@ static void put_list(struct hf_zk *zk, const struct batch *batch, enum list list
 
 static void send_batch(struct hf_zk *zk, struct batch *batch)
 {
-    size_t begin =
-        hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
-
     assert(batch->count > 0);
+    hf_zk_call_begin(zk, &batch->call, HF_ZK_SET_WATCHES, on_batch_armed, batch);
     if (batch->as_of == 0)
         batch->as_of = HF_ZK_ITS_END;
     hf_zk_put_long(&zk->calls.out, batch->as_of);
     for (int list = 0; list < LISTS; list++)
         put_list(zk, batch, (enum list)list);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 /* ---- What goes together ------------------------------------------------------------------ */
@@ -85,7 +83,7 @@ static bool has_room(const struct batch *batch, const struct hf_zk_watched *watc
 static void add_to_batch(struct batch *batch, struct hf_zk_watched *watched)
 {
     hf_zk_watched_set(watched, ARMING);
-    watched->heard = HF_ZK_NEWS_ARMED; /* nothing else */
+    watched->early = HF_ZK_NEWS_ARMED;
     if (watched->as_of != HF_ZK_ITS_END && watched->as_of > batch->as_of)
         batch->as_of = watched->as_of;
     batch->bytes += strlen(watched->path);

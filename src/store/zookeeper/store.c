@@ -52,8 +52,10 @@ static void end_task(struct hf_task *base)
     struct hf_zk_task *task = (struct hf_zk_task *)base;
 
     assert(!is_flying(task));
-    hf_zk_watch_end(zk, task);
-    hf_zk_survey_end(zk, task);
+    if (base->req->op == HF_WATCH)
+        hf_zk_watch_end(zk, task);
+    if (base->req->op == HF_SURVEY)
+        hf_zk_survey_end(zk, task);
     if (task->group != NULL)
         hf_zk_group_leave(zk, task, base->req->status);
 }
@@ -139,9 +141,10 @@ static hf_time soonest_wake(const struct hf_zk *zk)
 {
     hf_time wake =
         hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
-                  hf_sooner(hf_zk_late_wake(&zk->late), hf_zk_probes_wake(zk)));
+                  hf_sooner(hf_zk_timers_wake(&zk->to_listen), hf_zk_probes_wake(zk)));
 
-    wake = hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->prove)));
+    wake = hf_sooner(wake,
+                     hf_sooner(hf_zk_survey_wake(zk), hf_zk_timers_wake(&zk->to_read)));
     wake = hf_sooner(wake, hf_zk_compare_wake(zk));
     bool queued = zk->dial.phase == HF_DIAL_READY && zk->watched.queued != NULL;
     return queued ? hf_sooner(wake, zk->watched.again) : wake;
@@ -154,16 +157,19 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     zk->remote.now = now;
     store->wake = HF_NEVER;
     hf_dial_run(&zk->dial, readable);
-    hf_zk_compare_run(zk);
-    hf_zk_probes_run(zk, readable);
+    if (now >= hf_zk_compare_wake(zk))
+        hf_zk_compare_run(zk);
+    if (zk->probes != NULL)
+        hf_zk_probes_run(zk, readable);
     bool more = hf_remote_run(&zk->remote);
-    hf_zk_survey_run(zk);
+    if (zk->survey.state != HF_ZK_SURVEY_OFF)
+        hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
     hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
         hf_zk_groups_run(zk);
-        hf_zk_lines_flush(zk);
+        hf_zk_lines_flush(zk); /* last: a listing shows the nodes that this turn made */
     }
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);

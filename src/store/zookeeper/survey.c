@@ -150,11 +150,10 @@ static void survey_start(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     set_survey(survey, HF_ZK_SURVEY_ARMING);
-    size_t begin =
-        hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
+    hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
     hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, RECURSIVE);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 static void on_survey_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -176,11 +175,10 @@ static void survey_stop(struct hf_zk *zk)
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
-    size_t begin = hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES,
-                                    on_survey_removed, survey);
+    hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES, on_survey_removed, survey);
     hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, ANY_WATCH);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_end(zk);
 }
 
 void hf_zk_survey_over(struct hf_zk *zk)
@@ -211,7 +209,8 @@ void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
     struct hf_zk_survey *survey = &zk->survey;
     char                 name[256];
 
-    if (survey->state != HF_ZK_SURVEY_ON || survey->changed > MANY)
+    assert(survey->state == HF_ZK_SURVEY_ON);
+    if (survey->changed > MANY)
         return;
     switch (hf_zk_path_parse(zk->config.chroot, path.bytes, path.size, name)) {
     case HF_ZK_PATH_FOREIGN:
@@ -320,8 +319,9 @@ void hf_zk_survey(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_survey_end(struct hf_zk *zk, const struct hf_zk_task *task)
 {
-    if (zk->survey.task == task)
-        zk->survey.task = NULL;
+    assert(zk->survey.task == task);
+    (void)task;
+    zk->survey.task = NULL;
 }
 
 void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task)

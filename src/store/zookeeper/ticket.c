@@ -2,6 +2,8 @@
  *
  * Each has a uuid made of that number, which is part of its node's name: so a place
  * whose creation was not confirmed can be found again, and is never made twice.
+ *
+ * Each has two timers: to_listen, for self.c, and to_read, for wait.c.
  */
 #include "store/zookeeper/inner.h"
 
@@ -34,7 +36,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
             hf_zk_line_put(zk, line);
         return NULL;
     }
-    ticket->late.ticket = ticket->prove.ticket = ticket;
+    ticket->to_listen.ticket = ticket->to_read.ticket = ticket;
     ticket->line = line;
     ticket->id = req->id;
     ticket->shape = req->shape;
@@ -45,10 +47,10 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     struct hf_zk_ticket **bucket = ticket_bucket(zk, req->id);
     ticket->next = *bucket;
     *bucket = ticket;
-    ticket->beside = line->tickets;
-    ticket->beside_at = &line->tickets;
-    if (ticket->beside != NULL)
-        ticket->beside->beside_at = &ticket->beside;
+    ticket->line_next = line->tickets;
+    ticket->line_prev = &line->tickets;
+    if (ticket->line_next != NULL)
+        ticket->line_next->line_prev = &ticket->line_next;
     line->tickets = ticket;
     return ticket;
 }
@@ -88,9 +90,9 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
 {
-    hf_zk_late_not(&ticket->late);
+    hf_zk_timer_stop(&ticket->to_listen);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_late_not(&ticket->prove);
+    hf_zk_timer_stop(&ticket->to_read);
 }
 
 size_t hf_zk_ticket_index(const struct hf_zk_ticket *ticket)
@@ -114,9 +116,9 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         at = &(*at)->next;
     }
     *at = ticket->next;
-    *ticket->beside_at = ticket->beside;
-    if (ticket->beside != NULL)
-        ticket->beside->beside_at = ticket->beside_at;
+    *ticket->line_prev = ticket->line_next;
+    if (ticket->line_next != NULL)
+        ticket->line_next->line_prev = ticket->line_prev;
 
     size_t index;
     while ((index = hf_zk_ticket_index(ticket)) < ticket->line->count)
@@ -137,7 +139,7 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         while (zk->ticket[i] != NULL)
             hf_zk_ticket_free(zk, zk->ticket[i]);
-    assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
+    assert(zk->tickets == 0 && zk->to_listen.first == NULL && zk->to_read.first == NULL);
 }
 
 int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,
@@ -229,8 +231,8 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         return;
     memcpy(cleaning->uuid, ticket->uuid, sizeof cleaning->uuid);
     memcpy(cleaning->path, path, sizeof cleaning->path);
-    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false,
-                   on_slot_to_clean, cleaning);
+    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, on_slot_to_clean,
+                   cleaning);
     ticket->slot = -1;
 }
 
@@ -259,4 +261,49 @@ void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (hf_zk_ticket_index(ticket) == ticket->line->count)
         hf_zk_ticket_away(zk, ticket);
+}
+
+/* ---- Timers ------------------------------------------------------------------------------ */
+
+void hf_zk_timer_start(struct hf_zk_timers *list, struct hf_zk_timer *timer, hf_time at)
+{
+    if (timer->list != NULL)
+        return;
+    if (list->first == NULL)
+        list->last = &list->first;
+    assert(*list->last == NULL);
+    timer->list = list;
+    timer->at = at;
+    timer->next = NULL;
+    timer->prev = list->last;
+    *list->last = timer;
+    list->last = &timer->next;
+}
+
+void hf_zk_timer_stop(struct hf_zk_timer *timer)
+{
+    if (timer->list == NULL)
+        return;
+    assert(*timer->prev == timer);
+    *timer->prev = timer->next;
+    if (timer->next != NULL)
+        timer->next->prev = timer->prev;
+    else
+        timer->list->last = timer->prev;
+    timer->list = NULL;
+}
+
+struct hf_zk_timer *hf_zk_timer_take(struct hf_zk_timers *list, hf_time now)
+{
+    struct hf_zk_timer *timer = list->first;
+
+    if (timer == NULL || timer->at > now)
+        return NULL;
+    hf_zk_timer_stop(timer);
+    return timer;
+}
+
+hf_time hf_zk_timers_wake(const struct hf_zk_timers *list)
+{
+    return list->first != NULL ? list->first->at : HF_NEVER;
 }

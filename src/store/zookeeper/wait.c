@@ -14,11 +14,11 @@
  *     ASLEEP    places that keep it out, and whose end we hear of
  *     LISTING   a listing on its way, or wanted as soon as there is a connection
  *
- * Whoever is ASLEEP has its own node watched, too, so that the end of the last place ahead is
- * the grant: one way to the server, and one way back.  Somebody may have deleted our node, and
- * then the next in line goes by that event as well.  If the watch is not armed yet, its answer
- * is waited for; if it cannot be, a listing shows the node.  A semaphore is granted by a
- * listing in any case, which shows the free slots.
+ * A waiter that is ASLEEP has its own node watched, too, so that the end of the last place
+ * ahead is the grant: one way to the server, and one way back.  Somebody may have deleted our
+ * node, and then the next in line goes by that event as well.  If the watch is not armed yet,
+ * the waiter waits for that; if our node cannot be watched, a listing shows it.  A semaphore
+ * is granted by a listing in any case, which shows the free slots.
  *
  * In a turn of a line of mutexes a client sends create and listing; SET_WATCHES for two places
  * ahead and its own; a listing when the second ahead goes, to see who is left, while the one
@@ -26,14 +26,15 @@
  *
  * The folder is listened to instead of places, and listed after each change, if
  *     the WATCH follows how many are ahead,
- *     a place cannot be read: no news of it come, so what we depend on for PROVE_DELAY is read,
+ *     a place cannot be read, for then the server sends no news of it: a waiter reads what it
+ *         has depended on for READ_DELAY,
  *     or too many places would have to be listened to.
  */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 
-#define PROVE_DELAY (100 * HF_MS)
+#define READ_DELAY (100 * HF_MS)
 
 /* The drawing above. */
 static void set_wait(struct hf_zk_ticket *ticket, enum hf_zk_wait state)
@@ -65,7 +66,7 @@ static void unlisten_folder(struct hf_zk *zk, struct hf_zk_line *line)
 {
     if (line->listener.watched == NULL)
         return;
-    for (const struct hf_zk_ticket *t = line->tickets; t != NULL; t = t->beside)
+    for (const struct hf_zk_ticket *t = line->tickets; t != NULL; t = t->line_next)
         if (needs_folder(t))
             return;
     hf_zk_unlisten(zk, &line->listener, false);
@@ -78,7 +79,7 @@ void hf_zk_wait_end(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         return;
     set_wait(ticket, HF_ZK_AWAKE);
     ticket->by_folder = false;
-    hf_zk_late_not(&ticket->prove);
+    hf_zk_timer_stop(&ticket->to_read);
     unlisten_folder(zk, ticket->line);
 }
 
@@ -128,7 +129,8 @@ static void list_line(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     hf_zk_line_refresh(zk, ticket->line);
 }
 
-/* Nobody who keeps it out is left. */
+/* No place that keeps it out is left.  If we do not know yet that our own node is there, its
+ * watch is about to be armed, or the node is being read: that news comes here again. */
 static void pass(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool listed)
 {
     bool there = hf_zk_self_is_there(zk, ticket) && !hf_shape_has_slots(&ticket->shape);
@@ -147,7 +149,7 @@ static void fall_asleep(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     if (ticket->wait != HF_ZK_ASLEEP)
         set_wait(ticket, HF_ZK_ASLEEP);
     hf_zk_self_listen(zk, ticket);
-    hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
+    hf_zk_timer_start(&zk->to_read, &ticket->to_read, zk->remote.now + READ_DELAY);
 }
 
 static void listen_to_folder(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -243,7 +245,7 @@ static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
 {
     for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
          ticket = next) {
-        next = ticket->beside;
+        next = ticket->line_next;
         review(zk, ticket, listed);
     }
 }
@@ -262,7 +264,7 @@ void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error)
 {
     for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
          ticket = next) {
-        next = ticket->beside;
+        next = ticket->line_next;
         bool lost =
             ticket->wait == HF_ZK_LISTING || hf_zk_ticket_index(ticket) == line->count;
         if (ticket->wait != HF_ZK_AWAKE && lost)
@@ -289,10 +291,10 @@ void hf_zk_wait_forget(struct hf_zk *zk)
     }
 }
 
-/* ---- Proof ------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------- */
 
-/* Read what we depend on, once.  If it is hidden, we are told so. */
-static void prove_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+/* Read each place that we depend on, once.  If one is hidden, its ear hears that (line.c). */
+static void read_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     struct hf_zk_waiter who = waiter_of(ticket);
     size_t              index[HF_ZK_CHOOSE_MAX];
@@ -304,17 +306,18 @@ static void prove_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         if (ear == NULL || hf_zk_is_read(&ear->listener))
             continue;
         hf_zk_read_watched(zk, &ear->listener);
-        if (!hf_zk_is_read(&ear->listener)) /* not armed, or no memory */
-            hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
+        if (!hf_zk_is_read(&ear->listener)) /* not answered, not armed, or no memory */
+            hf_zk_timer_start(&zk->to_read, &ticket->to_read,
+                              zk->remote.now + READ_DELAY);
     }
 }
 
 void hf_zk_wait_run(struct hf_zk *zk)
 {
-    struct hf_zk_late *late;
+    struct hf_zk_timer *timer;
 
-    while ((late = hf_zk_late_take(&zk->prove, zk->remote.now)) != NULL)
-        prove_ahead(zk, late->ticket);
+    while ((timer = hf_zk_timer_take(&zk->to_read, zk->remote.now)) != NULL)
+        read_ahead(zk, timer->ticket);
 }
 
 /* ---- Begin ------------------------------------------------------------------------------- */

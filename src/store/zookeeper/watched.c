@@ -93,7 +93,8 @@ static struct hf_zk_watched *watched_new(struct hf_zk *zk, enum hf_zk_watched_ki
     watched->kind = kind;
     watched->next = *bucket;
     *bucket = watched;
-    zk->watched.count++;
+    if (zk->watched.count++ == 0)
+        zk->compare.due = zk->remote.now + zk->link.timeout;
     hf_zk_watched_queue(zk, watched);
     return watched;
 }
@@ -111,6 +112,11 @@ static void unlink_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
     zk->watched.count--;
 }
 
+bool hf_zk_watched_is_absent(const struct hf_zk_watched *watched)
+{
+    return watched->stamp == HF_ZK_STAMP_NONE;
+}
+
 /* The server is to forget it; we have already. */
 static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
@@ -120,9 +126,9 @@ static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
-    static const int32_t types[] = {
-        [HF_ZK_WATCHED_DATA] = 2, [HF_ZK_WATCHED_CHILDREN] = 1
-    };
+    enum { CHILDREN = 1, DATA_OR_EXISTENCE = 2 };
+    bool children =
+        watched->kind == HF_ZK_WATCHED_CHILDREN && !hf_zk_watched_is_absent(watched);
 
     assert(watched->listeners == NULL && watched->untold == NULL);
     unlink_watched(zk, watched);
@@ -130,11 +136,10 @@ void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
         free(watched);
         return;
     }
-    size_t begin =
-        hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
+    hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
     hf_zk_put_string(&zk->calls.out, watched->path);
-    hf_zk_put_int(&zk->calls.out, watched->bare ? 2 : types[watched->kind]);
-    hf_zk_call_end(zk, begin);
+    hf_zk_put_int(&zk->calls.out, children ? CHILDREN : DATA_OR_EXISTENCE);
+    hf_zk_call_end(zk);
 }
 
 /* ---- Listening ----------------------------------------------------------------------- */
@@ -188,7 +193,6 @@ int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
         return HF_ENOMEM;
     if (watched->stamp == 0)
         watched->stamp = stamp;
-    watched->bare = watched->stamp == HF_ZK_STAMP_NONE;
     return 0;
 }
 
@@ -286,11 +290,11 @@ void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int e
         hf_zk_watched_queue(zk, watched);
         if (error != HF_ZK_CONNECTION_LOSS)
             zk->watched.again = zk->remote.now + HF_ZK_AGAIN;
-    } else if (watched->heard != HF_ZK_NEWS_ARMED) {
-        fire_watched(zk, watched, watched->heard);
+    } else if (watched->early != HF_ZK_NEWS_ARMED) {
+        fire_watched(zk, watched, watched->early);
     } else {
         hf_zk_watched_set(watched, ARMED);
-        zk->seen = (struct hf_zk_seen){ .late = as_of > watched->as_of };
+        zk->seen = (struct hf_zk_seen){ .gap = as_of > watched->as_of };
         tell_watched(zk, watched, HF_ZK_NEWS_ARMED);
     }
 }
@@ -313,8 +317,8 @@ void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
             continue;
         if (watched->state == ARMED)
             fire_watched(zk, watched, news);
-        else if (watched->state == ARMING && watched->heard != HF_ZK_NEWS_GONE)
-            watched->heard = news; /* told when it is settled */
+        else if (watched->state == ARMING && watched->early != HF_ZK_NEWS_GONE)
+            watched->early = news; /* told when it is settled */
     }
 }
 
@@ -360,6 +364,6 @@ void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener)
         return;
     memcpy(reading->path, watched->path, strlen(watched->path) + 1);
     watched->reading = true;
-    hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, false,
-                   on_watched_read, reading);
+    hf_zk_call_get(zk, &reading->call, HF_ZK_GET_DATA, reading->path, on_watched_read,
+                   reading);
 }

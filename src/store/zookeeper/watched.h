@@ -13,8 +13,7 @@ struct hf_zk_watched {
     enum hf_zk_watched_state state;
     int64_t                  as_of;   /* QUEUED, ARMING: news since then are wanted */
     uint64_t                 stamp;   /* of a folder, as its listeners know it */
-    bool                     bare;    /* a folder that is not there */
-    enum hf_zk_news          heard;   /* ARMING: what came in front of the answer */
+    enum hf_zk_news          early;   /* ARMING: news before the answer */
     bool                     read;    /* it has been: it is not hidden */
     bool                     reading; /* a read of it is in flight */
     bool                     goes;    /* nobody listens, and it will end by itself */
@@ -29,6 +28,8 @@ struct hf_zk_watched {
 struct hf_zk_watched *hf_zk_watched_find(struct hf_zk *zk, enum hf_zk_watched_kind kind,
                                          const char *path, size_t size);
 void hf_zk_watched_set(struct hf_zk_watched *watched, enum hf_zk_watched_state state);
+/* Of a folder that is not there the server watches that it is made. */
+bool hf_zk_watched_is_absent(const struct hf_zk_watched *watched);
 /* Nobody listens: forget it, and have the server forget it. */
 void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched);
 /* QUEUED, to be armed with the others. */

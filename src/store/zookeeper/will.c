@@ -69,6 +69,6 @@ static void on_closed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 void hf_zk_will_execute(struct hf_zk *zk)
 {
     assert(zk->link.session != 0);
-    size_t begin = hf_zk_call_begin(zk, &zk->link.end, HF_ZK_CLOSE, on_closed, NULL);
-    hf_zk_call_end(zk, begin);
+    hf_zk_call_begin(zk, &zk->link.end, HF_ZK_CLOSE, on_closed, NULL);
+    hf_zk_call_end(zk);
 }

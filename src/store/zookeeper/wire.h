@@ -75,7 +75,6 @@ enum {
     HF_ZK_XID_EVENT = -1,
     HF_ZK_XID_PING = -2,
     HF_ZK_XID_AUTH = -4,
-    HF_ZK_XID_SET_WATCHES = -8
 };
 
 /* What happened to a watched path. */
