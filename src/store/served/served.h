@@ -308,6 +308,10 @@ struct hf_served_answer hf_served_parse(const struct hf_served *served,
 /* Take note of such an answer, and go on by it: hf_served_show(). */
 hf_served_on_answer hf_served_shown;
 
+/* Ask the server how the own place stands, then hf_served_shown().  News that comes while
+ * the call flies is not read by it: `read` becomes what `news` is now. */
+void hf_served_read(struct hf_served_task *task, const struct hf_served_place *place);
+
 /* How a place stands, as far as we know; NULL: there is none. */
 struct hf_standing hf_served_standing(const struct hf_served_place *place);
 

@@ -160,13 +160,6 @@ static void rest(struct hf_served_task *task, struct hf_served_place *place)
     place->watch = task;
 }
 
-static void read_place(struct hf_served_task *task, const struct hf_served_place *place)
-{
-    task->news = place->news;
-    hf_served_of(task)->ops->begin_read(task);
-    hf_served_send(task, hf_served_shown);
-}
-
 void hf_served_watch_place(struct hf_served_task *task)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -179,7 +172,7 @@ void hf_served_watch_place(struct hf_served_task *task)
         hf_task_finish(&task->base, HF_ECANCELED);
     } else if (now.state != HF_STAND_NONE &&
                (place->news != place->read || hf_served_is_unsafe(served, place))) {
-        read_place(task, place);
+        hf_served_read(task, place);
     } else if (now.state == HF_STAND_NONE || hf_standing_differs(&now, req)) {
         req->standing = now;
         hf_task_finish(&task->base, 0);
