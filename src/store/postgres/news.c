@@ -43,9 +43,10 @@ static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
 static void on_fetched(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (result == NULL || hf_pg_fault(pg, result) != HF_SERVED_FINE)
-        return; /* the next fetch, or call, tells */
-    for (int row = 0; row < PQntuples(result); row++)
+    if (result == NULL)
+        return; /* on the next connection everybody reads */
+    bool fine = hf_pg_fault(pg, result) == HF_SERVED_FINE; /* else the next fetch tells */
+    for (int row = 0; fine && row < PQntuples(result); row++)
         tell_place_news(pg, result, row);
     if (pg->news.again)
         hf_pg_news_fetch(pg);
@@ -134,6 +135,17 @@ static void notice_idleness(struct hf_pg *pg)
         listen_or_not(pg, false);
 }
 
+/* A fetch tells what happened to places before.  As a rule nobody watches a line yet: only
+ * if LISTEN had to wait for the answer to an UNLISTEN.  Then the message may have been
+ * missed. */
+static void start_listening(struct hf_pg *pg)
+{
+    listen_or_not(pg, true);
+    hf_pg_news_fetch(pg);
+    hf_served_changed(&pg->served, NULL);
+    hf_served_survey_ring(&pg->served);
+}
+
 void hf_pg_news_run(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
@@ -148,8 +160,7 @@ void hf_pg_news_run(struct hf_pg *pg)
             hf_pg_news_fetch(pg);
     } else if (news->wanted <= pg->remote.now && !news->listening &&
                !news->listen.flying) {
-        listen_or_not(pg, true);
-        hf_pg_news_fetch(pg);
+        start_listening(pg);
     }
 }
 
