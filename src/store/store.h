@@ -277,8 +277,8 @@ bool hf_standing_differs(const struct hf_standing *now, const struct hf_req *wat
 void hf_store_set_link(struct hf_store *store, enum hf_link link);
 
 /* A server was tried in vain, errmsg says why; `last`: so was every other, it is the end
- * of a round.  Who cannot be reached, or is not to be found, is absent; who is silent, or
- * refuses us, is there. */
+ * of a round.  A server that does not resolve or cannot be connected to is absent; one that
+ * accepts but stays silent, or turns us away, is present. */
 void hf_store_tried(struct hf_store *store, bool absent, bool last);
 
 /* Open the store that a configuration's scheme names. */

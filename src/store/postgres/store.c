@@ -83,7 +83,7 @@ static void want_news(struct hf_served *served, bool at_once)
     hf_pg_news_run((struct hf_pg *)served);
 }
 
-/* Renewals find out who is dead; there is no need for another. */
+/* No renew_in: the answer to a renewal tells observe.c when somebody in our way may be dead. */
 static const struct hf_served_ops ops = {
     .task_size = sizeof(struct hf_pg_task),
     .begin = hf_pg_task_begin,

@@ -107,6 +107,14 @@ bool hf_redis_renew(struct hf_served *served)
 
 /* ---- Time ----------------------------------------------------------------------- */
 
+void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
+{
+    hf_time at = redis->remote.now + time + HF_MS;
+
+    if (time > 0 && at < redis->session.early)
+        redis->session.early = at;
+}
+
 /* Is anybody there for whom it matters that a session or a hold-off ends? */
 static bool somebody_waits(const struct hf_redis *redis)
 {
