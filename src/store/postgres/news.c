@@ -1,17 +1,17 @@
 /* news.c - how we hear of what happens to our places.
  *
  * By LISTEN on our session's channel, on the same connection, from when somebody waits
- * for news until a while after.  (A NOTIFY wakes all of a database's listeners, so those
- * who have nothing to wait for should be none.)  What happened before is fetched right
- * behind it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We
- * fetch after every renewal, too, for the server may have had no room for a message.
+ * for news until a while after.  (A NOTIFY wakes all listeners of a database, so a client
+ * that waits for nothing should not be one.)  What happened before is fetched right behind
+ * it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We fetch
+ * after every renewal, too: the server may have had no room for a message.
  */
 #include "store/postgres/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define SOON     (200 * HF_MS) /* who holds a lock that long may be asked for it */
+#define SOON     (200 * HF_MS) /* a lock held that long may be asked for */
 #define IDLE     (3 * HF_SEC)  /* without anybody waiting: stop listening */
 #define SHORTEST (20 * HF_MS)  /* between two fetches */
 #define LONGEST  (250 * HF_MS)
@@ -23,7 +23,7 @@ bool hf_pg_polls(const struct hf_pg *pg)
 
 /* ---- Fetching ------------------------------------------------------------------- */
 
-/* Whoever waits for news of it reads what they are: only that makes sure. */
+/* Make a WATCH of the place read it: news() itself does not wait for the disk. */
 static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
 {
     int64_t     id = hf_pg_number(result, row, 0);

@@ -155,10 +155,8 @@ size_t hf_redis_each_claim(struct hf_redis *redis,
                            void (*visit)(struct hf_redis              *redis,
                                          const struct hf_served_place *place));
 
-/* Keys, and ids and seqs, of a claim as scripts want them. */
+/* For that: add the key of a claim. */
 void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place *place);
-void hf_redis_add_claim_value(struct hf_redis              *redis,
-                              const struct hf_served_place *place);
 
 /* Renew now, false: the link is broken; or after a while, if that is not 0. */
 bool hf_redis_renew(struct hf_served *served);

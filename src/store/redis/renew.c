@@ -76,7 +76,7 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
     hf_redis_add_claim(redis, place->name);
 }
 
-void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
+static void add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
 {
     hf_redis_add_number(&redis->served, place->id);
     hf_redis_add_seq(&redis->served, place->seq);
@@ -100,7 +100,7 @@ bool hf_redis_renew(struct hf_served *served)
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
     hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_each_claim(redis, hf_redis_add_claim_value);
+    hf_redis_each_claim(redis, add_claim_value);
     hf_redis_send(redis, &session->call, on_renewed, NULL);
     return redis->remote.dial->phase == HF_DIAL_READY;
 }

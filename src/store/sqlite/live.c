@@ -74,7 +74,7 @@ int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
     return HF_EDOWN;
 }
 
-void hf_sq_live_stop(struct hf_sq_live *live)
+static void stop_live(struct hf_sq_live *live)
 {
     struct flock all = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 
@@ -86,7 +86,7 @@ void hf_sq_live_stop(struct hf_sq_live *live)
 
 void hf_sq_live_close(struct hf_sq_live *live)
 {
-    hf_sq_live_stop(live);
+    stop_live(live);
     close_guarded(&live->gate);
     *live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
 }

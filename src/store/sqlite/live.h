@@ -63,7 +63,6 @@ int  hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
                      char *errmsg);
 int  hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
                       char *errmsg);
-void hf_sq_live_stop(struct hf_sq_live *live);
 void hf_sq_live_close(struct hf_sq_live *live);
 
 /* Is the file that we have open the one that the path leads to? */
