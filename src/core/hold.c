@@ -37,12 +37,6 @@ bool hf_hold_only_free(const struct hf_hold *hold)
     return hold->once || hold->shape.claim;
 }
 
-bool hf_hold_at_rest(const struct hf_hold *hold)
-{
-    return hold->state == HF_HOLD_IDLE || hold->state == HF_HOLD_HELD ||
-           hold->state == HF_HOLD_LOST;
-}
-
 static void enter(struct hf_hold *hold)
 {
     /* A new id: a late answer about the old place must not be taken for this. */

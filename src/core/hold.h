@@ -127,7 +127,4 @@ const struct hf_shape *hf_hold_shape(const struct hf_hold *hold);
 /* May ENTER take a place only if that is granted at once? */
 bool hf_hold_only_free(const struct hf_hold *hold);
 
-/* Is it settled, as far as the caller is concerned: not on its way anywhere? */
-bool hf_hold_at_rest(const struct hf_hold *hold);
-
 #endif

@@ -133,7 +133,6 @@ static void test_states_are_what_they_are_called(void **state)
         struct hf_hold hold = make_state(i);
         char           letter = letter_of(&hold);
         assert_int_equal(letter, states[i].letter[0]);
-        assert_int_equal(hf_hold_at_rest(&hold), strchr("ihmxa", letter) != NULL);
         assert_int_equal(hf_hold_only_free(&hold), states[i].once || hold.shape.claim);
         assert_int_equal(hold.token, strchr("hm", letter) != NULL ? 70 : 0);
         assert_int_equal(hold.slot, strchr("hm", letter) != NULL ? 3 : -1);

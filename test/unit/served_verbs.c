@@ -38,7 +38,7 @@ static void to_wait(void **state)
     assert_int_equal(req->standing.ahead, 4);
     assert_null(req->standing.asked);
     served_assert_told("renew in 250");
-    hf_served_granted(hf_served_place_find(&sfake.served, 1), -1, 9);
+    hf_served_place_find(&sfake.served, 1)->granted = true;
     req = served_watch(1, 1, 0);
     assert_string_equal(req->standing.asked, "why");
 }

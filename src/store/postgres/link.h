@@ -87,7 +87,7 @@ enum hf_pg_function {
     HF_PG_SURVEY,
     HF_PG_KEEP, /* history */
     HF_PG_HISTORY,
-    HF_PG_EXAMINE, /* for EXAMINE */
+    HF_PG_EXAMINE,
     HF_PG_FUNCTIONS,
 };
 
@@ -146,8 +146,8 @@ void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
 void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
                  hf_pg_on_result *on_result, void *data);
 
-/* For link.c: send what can be sent; take answers that are
- * there; answer all with NULL.  False: the connection broke, or an answer ended it. */
+/* For link.c: send what can be sent; take answers that are there; answer all with NULL.
+ * False: the connection broke, or an answer ended it. */
 bool hf_pg_calls_send(struct hf_pg *pg);
 bool hf_pg_calls_take(struct hf_pg *pg);
 void hf_pg_calls_drop(struct hf_pg *pg);

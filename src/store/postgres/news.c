@@ -1,17 +1,17 @@
 /* news.c - how we hear of what happens to our places.
  *
  * By LISTEN on our session's channel, on the same connection, from when somebody waits
- * for news until a while after.  (A NOTIFY wakes all of a database's listeners, so those
- * who have nothing to wait for should be none.)  What happened before is fetched right
- * behind it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We
- * fetch after every renewal, too, for the server may have had no room for a message.
+ * for news until a while after.  (A NOTIFY wakes all listeners of a database, so a client
+ * that waits for nothing should not be one.)  What happened before is fetched right behind
+ * it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We fetch
+ * after every renewal, too: the server may have had no room for a message.
  */
 #include "store/postgres/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define SOON     (200 * HF_MS) /* who holds a lock that long may be asked for it */
+#define SOON     (200 * HF_MS) /* a lock held that long may be asked for */
 #define IDLE     (3 * HF_SEC)  /* without anybody waiting: stop listening */
 #define SHORTEST (20 * HF_MS)  /* between two fetches */
 #define LONGEST  (250 * HF_MS)
@@ -23,7 +23,7 @@ bool hf_pg_polls(const struct hf_pg *pg)
 
 /* ---- Fetching ------------------------------------------------------------------- */
 
-/* Whoever waits for news of it reads what they are: only that makes sure. */
+/* Make a WATCH of the place read it: news() itself does not wait for the disk. */
 static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
 {
     int64_t     id = hf_pg_number(result, row, 0);
@@ -43,9 +43,10 @@ static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
 static void on_fetched(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (result == NULL || hf_pg_fault(pg, result) != HF_SERVED_FINE)
-        return; /* the next fetch, or call, tells */
-    for (int row = 0; row < PQntuples(result); row++)
+    if (result == NULL)
+        return; /* on the next connection everybody reads */
+    bool fine = hf_pg_fault(pg, result) == HF_SERVED_FINE; /* else the next fetch tells */
+    for (int row = 0; fine && row < PQntuples(result); row++)
         tell_place_news(pg, result, row);
     if (pg->news.again)
         hf_pg_news_fetch(pg);
@@ -134,6 +135,17 @@ static void notice_idleness(struct hf_pg *pg)
         listen_or_not(pg, false);
 }
 
+/* A fetch tells what happened to places before.  As a rule nobody watches a line yet: only
+ * if LISTEN had to wait for the answer to an UNLISTEN.  Then the message may have been
+ * missed. */
+static void start_listening(struct hf_pg *pg)
+{
+    listen_or_not(pg, true);
+    hf_pg_news_fetch(pg);
+    hf_served_changed(&pg->served, NULL);
+    hf_served_survey_ring(&pg->served);
+}
+
 void hf_pg_news_run(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
@@ -148,8 +160,7 @@ void hf_pg_news_run(struct hf_pg *pg)
             hf_pg_news_fetch(pg);
     } else if (news->wanted <= pg->remote.now && !news->listening &&
                !news->listen.flying) {
-        listen_or_not(pg, true);
-        hf_pg_news_fetch(pg);
+        start_listening(pg);
     }
 }
 

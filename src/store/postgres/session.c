@@ -8,7 +8,7 @@
  * know of (a release it forgot in a crash) is given up again.  The session is dead: the
  * link is lost, and hello opens a new one.  There is no schema: it is made.
  *
- * Who has a will to execute does nothing of all this: see bye.c.
+ * A store that executes a will does none of this: see bye.c.
  */
 #include "store/postgres/inner.h"
 
@@ -115,7 +115,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
     hf_dial_refuse(&pg->dial, HF_EDENIED, why);
 }
 
-/* To call somebody's function is to trust him. */
+/* To call a function is to trust its owner. */
 static const char owner_sql[] =
     "SELECT rolname, rolsuper FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r "
     "ON r.oid OPERATOR(pg_catalog.=) n.nspowner "

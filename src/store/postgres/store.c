@@ -75,15 +75,15 @@ static const char *changed_name(const void *reply, size_t index)
     return index < INT_MAX ? hf_pg_text(reply, (int)index + 1, 4) : NULL;
 }
 
-/* LISTEN goes first.  What happened before it is fetched right behind it, and a line that
- * changed meanwhile has no watch of ours any more. */
+/* LISTEN goes out before the call that a WATCH is about to make.  What happened to our places
+ * before LISTEN is fetched right behind it. */
 static void want_news(struct hf_served *served, bool at_once)
 {
     hf_pg_news_want((struct hf_pg *)served, at_once);
     hf_pg_news_run((struct hf_pg *)served);
 }
 
-/* Renewals find out who is dead; there is no need for another. */
+/* No renew_in: the answer to a renewal tells observe.c when somebody in our way may be dead. */
 static const struct hf_served_ops ops = {
     .task_size = sizeof(struct hf_pg_task),
     .begin = hf_pg_task_begin,

@@ -69,16 +69,16 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script);
 void hf_redis_load(struct hf_redis *redis, const char *text);
 void hf_redis_sha1(const char *text, char ret[41]); /* sha1.c: its name */
 
-/* ---- canary.c ------------------------------------------------------------------- */
-
-void hf_redis_canaries_init(struct hf_redis *redis);
-void hf_redis_canary_load(struct hf_redis *redis);
-
 /* The parts of an answer; 0 and NULL where there is none.  A time is told in
  * microseconds, and is a day at most. */
 int64_t     hf_redis_number(const void *reply, size_t index);
 hf_time     hf_redis_time(const void *reply, size_t index);
 const char *hf_redis_text(const void *reply, size_t index);
+
+/* ---- canary.c ------------------------------------------------------------------- */
+
+void hf_redis_canaries_init(struct hf_redis *redis);
+void hf_redis_canary_load(struct hf_redis *redis);
 
 /* ---- session.c ------------------------------------------------------------------ */
 
@@ -155,10 +155,8 @@ size_t hf_redis_each_claim(struct hf_redis *redis,
                            void (*visit)(struct hf_redis              *redis,
                                          const struct hf_served_place *place));
 
-/* Keys, and ids and seqs, of a claim as scripts want them. */
+/* For that: add the key of a claim. */
 void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place *place);
-void hf_redis_add_claim_value(struct hf_redis              *redis,
-                              const struct hf_served_place *place);
 
 /* Renew now, false: the link is broken; or after a while, if that is not 0. */
 bool hf_redis_renew(struct hf_served *served);

@@ -76,7 +76,7 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
     hf_redis_add_claim(redis, place->name);
 }
 
-void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
+static void add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
 {
     hf_redis_add_number(&redis->served, place->id);
     hf_redis_add_seq(&redis->served, place->seq);
@@ -100,12 +100,20 @@ bool hf_redis_renew(struct hf_served *served)
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
     hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_each_claim(redis, hf_redis_add_claim_value);
+    hf_redis_each_claim(redis, add_claim_value);
     hf_redis_send(redis, &session->call, on_renewed, NULL);
     return redis->remote.dial->phase == HF_DIAL_READY;
 }
 
 /* ---- Time ----------------------------------------------------------------------- */
+
+void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
+{
+    hf_time at = redis->remote.now + time + HF_MS;
+
+    if (time > 0 && at < redis->session.early)
+        redis->session.early = at;
+}
 
 /* Is anybody there for whom it matters that a session or a hold-off ends? */
 static bool somebody_waits(const struct hf_redis *redis)

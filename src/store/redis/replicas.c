@@ -1,7 +1,9 @@
 /* replicas.c - with replicas=n, a grant counts only once n replicas have heard of it.
  *
- * WAIT tells of what was written on the same connection before it.  If too few answer,
- * the request fails, and so the place is given up by whoever wanted it.
+ * WAIT tells how many replicas have what the same connection wrote before it.  So the last
+ * thing written on it must not be older than the grant: ENTER that was granted, or a read
+ * that leaves a mark (task.c).  If too few replicas answer, the request fails, and the
+ * client gives the place up.
  */
 #include "store/redis/inner.h"
 

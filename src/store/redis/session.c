@@ -56,14 +56,6 @@ void hf_redis_session_renewed(struct hf_redis *redis)
     hf_redis_session_extend(redis);
 }
 
-void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
-{
-    hf_time at = redis->remote.now + time + HF_MS;
-
-    if (time > 0 && at < redis->session.early)
-        redis->session.early = at;
-}
-
 /* The time to put places down again is over: whoever waits is woken, and reads. */
 static void take_held_off(struct hf_redis *redis, hf_time left)
 {

@@ -29,7 +29,7 @@ static_assert(offsetof(struct hf_redis_sentinel, conn) == 0, "a Sentinel's");
 /* { 0, changed, patience, when a claim may end that is none of ours } */
 static hf_time watch_until(struct hf_served *served, const void *reply)
 {
-    hf_time foreign = hf_redis_time(reply, 3); /* whoever it is, he tells nobody */
+    hf_time foreign = hf_redis_time(reply, 3); /* its owner sends no message */
 
     hf_redis_renew_after((struct hf_redis *)served, hf_redis_time(reply, 2));
     return foreign > 0 ? served->remote.now + foreign + HF_MS : 0;

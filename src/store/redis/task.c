@@ -37,8 +37,8 @@ static bool may_touch_claim(const struct hf_served *served, const struct hf_req 
     }
 }
 
-/* Reading leaves a mark in the stream to the replicas: to prove that the server can write,
- * or for them to confirm. */
+/* A read writes, too: to prove that the server can, or so that replicas have something to
+ * confirm that is younger than the grant (replicas.c). */
 static bool leaves_mark(const struct hf_redis *redis, const struct hf_req *req)
 {
     const struct hf_served_place *place = hf_served_place_find(&redis->served, req->id);

@@ -30,7 +30,8 @@ static uint16_t parse_port(const char *text)
     return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-bool hf_server_parse(char *text, const char *port, struct hf_server *ret)
+/* "host", "host:port", "[v6]" or "[v6]:port". */
+static bool parse_server(char *text, const char *port, struct hf_server *ret)
 {
     char *host = text, *end = text + strcspn(text, ":");
 
@@ -66,7 +67,7 @@ int hf_servers_parse(char *text, const char *port, struct hf_server *ret, size_t
          part = strtok_r(NULL, ",", &rest)) {
         if (count == max)
             return hf_param_complain(errmsg, "too many servers, from", part, advice);
-        if (!hf_server_parse(part, port, &ret[count++]))
+        if (!parse_server(part, port, &ret[count++]))
             return hf_param_complain(errmsg, "no host and port in what starts with", part,
                                      "write host:port, and [host]:port for IPv6");
     }

@@ -15,13 +15,10 @@ struct hf_server {
 /* "host:port", "[v6]:port", or the path. */
 const char *hf_server_show(const struct hf_server *server, char *ret, size_t size);
 
-/* "host", "host:port", "[v6]" or "[v6]:port"; `port` if there is none.  `text` is taken
- * apart in place; what is left in it on failure may be shown: what follows a colon could
- * be a password. */
-bool hf_server_parse(char *text, const char *port, struct hf_server *ret);
-
-/* Several of them, with commas between: how many, 0 included.  HF_EINVAL: too many or a
- * bad one, see hf_param_complain(). */
+/* "host", "host:port", "[v6]" or "[v6]:port", with commas between; `port` where there is
+ * none: how many, 0 included.  HF_EINVAL: too many or a bad one, see hf_param_complain().
+ * `text` is taken apart in place; the message shows nothing that follows a colon, which
+ * could be a password. */
 int hf_servers_parse(char *text, const char *port, struct hf_server *ret, size_t max,
                      char *errmsg);
 

@@ -110,6 +110,25 @@ static void show_no_place(struct hf_served_task         *task,
     hf_task_finish(&task->base, refused ? HF_EBUSY : 0);
 }
 
+/* Replicas confirm what was written on our connection.  An answer that says "granted" came
+ * after that was written, by whomever.  One that does not was overtaken by the message that
+ * grants the place, so the grant came later: read it first. */
+static void confirm(struct hf_served_task *task, const struct hf_served_place *place,
+                    const struct hf_served_answer *answer)
+{
+    if (answer->state == 'g')
+        hf_served_of(task)->ops->confirm(task);
+    else
+        hf_served_read(task, place);
+}
+
+void hf_served_read(struct hf_served_task *task, const struct hf_served_place *place)
+{
+    task->news = place->news;
+    hf_served_of(task)->ops->begin_read(task);
+    hf_served_send(task, hf_served_shown);
+}
+
 void hf_served_shown(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -132,7 +151,7 @@ void hf_served_shown(struct hf_served_task *task, int code, const void *reply)
             renew_in_time(served, &answer);
     }
     if (place != NULL && there && hf_served_is_unsafe(served, place))
-        served->ops->confirm(task);
+        confirm(task, place, &answer);
     else
         hf_served_show(task);
 }

@@ -24,7 +24,7 @@ struct hf_served_place *hf_served_place_find(const struct hf_served *served, uin
     return place;
 }
 
-/* From a stock: the kernel takes as long for one as for all of it. */
+/* From a stock: to draw one from the kernel takes as long as to draw them all. */
 static uint64_t draw_secret(struct hf_served *served)
 {
     if (served->secrets == 0) {
@@ -123,15 +123,7 @@ void hf_served_place_secret(const struct hf_served_place *place,
 
 /* ---- Messages ------------------------------------------------------------------- */
 
-void hf_served_granted(struct hf_served_place *place, int slot, int64_t since)
-{
-    place->granted = true;
-    place->slot = slot;
-    place->since = since;
-    wake_watches(place);
-}
-
-/* Of one that is granted already it tells nothing. */
+/* A place that is granted already learns nothing from it. */
 static void on_granted(struct hf_served_place *place, const char *rest)
 {
     int      slot = -1;
@@ -140,11 +132,15 @@ static void on_granted(struct hf_served_place *place, const char *rest)
 
     if (place->granted)
         return;
-    if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
-        secret == place->secret)
-        hf_served_granted(place, slot, since);
-    else
+    if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) != 3 ||
+        secret != place->secret) {
         hf_served_place_news(place);
+        return;
+    }
+    place->granted = true;
+    place->slot = slot;
+    place->since = since;
+    wake_watches(place);
 }
 
 bool hf_served_message(struct hf_served *served, const char *text)

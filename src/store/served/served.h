@@ -1,17 +1,25 @@
-/* served.h - what stores share whose server decides who is granted.
+/* served.h - what the stores share whose server decides who is granted: Redis, PostgreSQL.
  *
  *   store.c    what requests at work (remote/task.h) need of such a store
  *   session.c  which session is ours, and its will
  *   place.c    places we have or want, and what messages say of them
  *   call.c     a call of the server           answer.c  how a place stands
- *   own.c      ENTER, AMEND, LEAVE and PROVE of the own place
- *   watch.c    WATCH                          anybody.c BREAK, ASK and PROVE, by a token
- *   list.c     LIST, EXAMINE                  survey.c history.c  SURVEY, HISTORY
+ *   verbs.c    ENTER, AMEND, LEAVE; BREAK, ASK; PROVE
+ *   watch.c    WATCH                          survey.c  SURVEY
+ *   list.c     LIST, EXAMINE                  history.c HISTORY
  *
- * Such a server keeps count of a line and grants a place when it fits.  It tells the
- * place's session, unasked: that it is granted, that somebody took it away, that somebody
- * asks for it; and whoever said he watches a line, that it changed.  A store of this kind
- * embeds struct hf_served first and brings the ops: how its server is called.
+ * Such a server keeps count of a line and grants a place when it fits.  It sends a message to
+ * the place's session, unasked: the place is granted, somebody took it away, somebody asks
+ * for it; and to each session that watches a line: the line has changed.  A store of this
+ * kind embeds struct hf_served first and brings the ops: how its server is called.
+ *
+ * The way of a request, of ENTER for example:
+ *
+ *   remote/task.c  begins it          store.c    begin_task()
+ *   verbs.c        hf_served_enter()  ops        begin(), add_...(), send()
+ *   the store      takes an answer    call.c     hf_served_answered()
+ *   verbs.c        on_entered()       answer.c   hf_served_shown()
+ *   remote/task.c  hf_task_finish(), which calls done()
  */
 #ifndef HF_SERVED_H
 #define HF_SERVED_H
@@ -39,8 +47,8 @@ struct hf_served_place {
     bool                    granted; /* by an answer or by a message */
     bool                    away;    /* somebody took it: the server's record says so */
     bool                    doubted; /* a message said so, and nothing was read since */
-    bool                    leaving;
-    bool                    safe; /* enough replicas know that it is granted */
+    bool                    leaving; /* LEAVE was called */
+    bool                    safe;    /* enough replicas know that it is granted */
     int                     slot;
     int64_t                 since;
     uint64_t                ahead;   /* places, while it waits */
@@ -70,20 +78,17 @@ void hf_served_place_news(struct hf_served_place *place);
 /* Something may have been missed: whoever waits for news is woken, and reads. */
 void hf_served_news_all(struct hf_served *served);
 
-/* It is granted: the server's record, or a message that knew the secret, says so. */
-void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
-
 /* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>"
  * asked for, "c <name>" a line has changed, "s" some have, and we survey them, "e" somebody
  * has ended our session.  False: it is none.
  *
- * Anybody may have sent it who may send messages at all, though he must not touch our
- * data.  So a message alone only makes its owner read.  What grants, without that, is
- * the secret: a random number, another for each place, that ENTER gives to the server
- * (sixteen hexadecimal digits), which keeps it where only those can read it who might
+ * Anybody who may send messages can have sent it, even a client that cannot touch our data.
+ * So a message alone only makes the owner of a place read.  What grants, without that, is
+ * the secret: a random number, another for each place, which ENTER gives to the server as
+ * sixteen hexadecimal digits.  The server keeps it where only those can read it who could
  * change the record as well, and tells it once, in the message that the place is granted.
- * Whoever listens learns it too late: the place is granted then, or its owner is about to
- * read that it is, and of one that is granted no such message tells anything more. */
+ * An eavesdropper learns it too late: by then the place is granted, or its owner is about
+ * to read that it is, and a place that is granted ignores such a message. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- Tasks ---------------------------------------------------------------------- */
@@ -141,7 +146,7 @@ enum hf_served_fault {
     HF_SERVED_AGAIN,   /* nothing was done: call again */
     HF_SERVED_DOWN,    /* this server cannot serve now: connect anew */
     HF_SERVED_MISSING, /* what was to be called is not there */
-    HF_SERVED_OTHER,   /* it is of another version: HF_EUNSUPPORTED */
+    HF_SERVED_OTHER,   /* another version: HF_EUNSUPPORTED to hello, else HF_ESTORE */
     HF_SERVED_DENIED,  /* password, permission: HF_EDENIED */
     HF_SERVED_FAILED,  /* anything else: HF_ESTORE */
 };
@@ -187,20 +192,22 @@ struct hf_served_ops {
      * hf_served_recalled(). */
     hf_served_on_answer *history;
 
-    /* The session is dead: begin another one; say hello again (NULL: never needed); renew
-     * it now.  False: the link broke over it, so all tasks at rest have ended. */
+    /* session_gone: it is dead, begin another one.  session_again: data were lost, say hello
+     * again; NULL: never needed.  renew: renew it now; false: the link broke over it, so all
+     * tasks at rest have ended. */
     void (*session_gone)(struct hf_served *served);
     void (*session_again)(struct hf_served *served);
     bool (*renew)(struct hf_served *served);
 
-    /* A place that we are granted has to be confirmed, if the store `confirms`: then it is
-     * `safe`, and hf_served_show().  NULL: never. */
+    /* If the store `confirms`: the last answer said that this place is granted.  Make sure
+     * that enough replicas know, mark it `safe`, then hf_served_show().  NULL: never. */
     void (*confirm)(struct hf_served_task *task);
 
     /* Of a line that is watched: when that ends at the latest; 0: no such time. */
     hf_time (*watch_until)(struct hf_served *served, const void *reply);
 
-    /* Somebody waits for messages: to be granted, or else.  NULL: they come anyway. */
+    /* A WATCH or SURVEY is about to wait for messages.  `at_once`: it may be granted by one,
+     * or watches a line; else it is only asked for.  NULL: they come anyway. */
     void (*want_news)(struct hf_served *served, bool at_once);
 
     /* Renew in so many microseconds: somebody in the way may be dead then.  NULL: no. */
@@ -237,7 +244,7 @@ struct hf_served {
     unsigned                places;
     uint64_t                secret[HF_SERVED_SECRETS]; /* for the next ones */
     unsigned                secrets;                   /* ... so many are left */
-    bool                    confirms;
+    bool                    confirms;  /* a grant counts once replicas know it */
     size_t                  outsiders; /* tasks that watch a line */
     struct hf_ticket       *ticket;    /* of the LIST being answered */
     size_t                  ticket_room;
@@ -308,6 +315,10 @@ struct hf_served_answer hf_served_parse(const struct hf_served *served,
 /* Take note of such an answer, and go on by it: hf_served_show(). */
 hf_served_on_answer hf_served_shown;
 
+/* Ask the server how the own place stands, then hf_served_shown().  News that comes while
+ * the call flies is not read by it: `read` becomes what `news` is now. */
+void hf_served_read(struct hf_served_task *task, const struct hf_served_place *place);
+
 /* How a place stands, as far as we know; NULL: there is none. */
 struct hf_standing hf_served_standing(const struct hf_served_place *place);
 
@@ -327,7 +338,7 @@ void hf_served_enter(struct hf_served_task *task);
 void hf_served_amend(struct hf_served_task *task);
 void hf_served_leave(struct hf_served_task *task);
 void hf_served_watch(struct hf_served_task *task);
-void hf_served_anybody(struct hf_served_task *task); /* BREAK, ASK, PROVE by a token */
+void hf_served_anybody(struct hf_served_task *task); /* BREAK, ASK */
 void hf_served_prove(struct hf_served_task *task);
 void hf_served_list(struct hf_served_task *task);
 void hf_served_survey(struct hf_served_task *task);

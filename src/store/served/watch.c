@@ -1,26 +1,39 @@
 /* watch.c - WATCH: until the own place stands in another way, or a line has changed.
  *
- * Of the own place the server tells us unasked, so to wait costs nothing.  What we know of
- * it is at the place; this is what decides, when a WATCH begins and after every answer:
+ * The own place.  The server tells us of it unasked, so to wait costs nothing.  What we know
+ * is kept at the place.  hf_served_watch_place() decides by that, when a WATCH begins and
+ * after every answer:
  *
- *     there is no such place (any more) ---------------------------------> done: NONE
- *     there was news of it that nobody has read -------> read it --answer--> decide again
- *     it stands in another way than the caller knows --------------------> done
- *     it follows the line, and the server does not tell us of that yet
- *                                   --> call WATCH --answer--> news: decide again
- *     else it rests at the place; with the next news it is begun again
+ *     there is no such place (any more) ---------------------------> done: NONE
+ *     there is news that was not read, or the grant is not safe ---> READS
+ *     it stands in another way than the caller knows --------------> done
+ *     it follows the line, and the server does not tell us of it --> REGISTERS
+ *     else ---------------------------------------------------------> RESTS
  *
- * What changed before the server began to tell us of a line is read behind that, so
- * nothing is missed.
+ *     state      by                     moves on by
+ *     READS      flying                 the answer: decide
+ *     REGISTERS  flying, outside        the answer, which counts as news: decide.  So what
+ *                                       changed before the server knew of us is read
+ *     RESTS      place, its `watch`     news, or a grant by message: begun again; canceled
  *
- * To hear of changes of a line one has to say so at the server; it is told once.
+ * No news is lost while a call flies.  It raises place->news; the answer only makes
+ * place->read what place->news was when the call was sent; so the next decision reads again.
+ *
+ * A line (id 0).  The server tells a client only if it asked to be told, and only once:
+ *
+ *     REGISTERS --answer: changed already, or a message came first--> done
+ *         |
+ *         +------answer: it will be told--> RESTS --message, or `due`--> done
+ *
+ * `outside`: the server was asked to tell us of the line, and has not told yet.  A message may
+ * overtake the answer, so this is set before the call.
  */
 #include "store/served/served.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- The end of one ------------------------------------------------------------- */
+/* ---- A WATCH ends --------------------------------------------------------------- */
 
 static void end_outside(struct hf_served_task *task)
 {
@@ -47,7 +60,7 @@ void hf_served_watch_end(struct hf_served_task *task)
 
 /* ---- A line has changed --------------------------------------------------------- */
 
-/* One at a time, for done() may end others. */
+/* One at a time: done() may end others. */
 static struct hf_served_task *find_watching(const struct hf_served *served,
                                             const char             *name)
 {
@@ -59,7 +72,7 @@ static struct hf_served_task *find_watching(const struct hf_served *served,
     return NULL;
 }
 
-/* If a call is under way, its answer comes first. */
+/* While a call flies, this only notes it: the answer goes on from there. */
 static void line_changed(struct hf_served_task *task)
 {
     struct hf_served_place *place =
@@ -113,7 +126,7 @@ hf_time hf_served_watches_wake(const struct hf_served *served)
 
 /* ---- A line --------------------------------------------------------------------- */
 
-/* The server knows that we watch, unless it has changed already. */
+/* { code, changed already } */
 static void on_watching(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -135,7 +148,6 @@ static void on_watching(struct hf_served_task *task, int code, const void *reply
     }
 }
 
-/* From now on, for a message may be quicker than the answer. */
 static void watch_line(struct hf_served_task *task, uint64_t stamp, uint64_t token)
 {
     struct hf_served *served = hf_served_of(task);
@@ -160,13 +172,6 @@ static void rest(struct hf_served_task *task, struct hf_served_place *place)
     place->watch = task;
 }
 
-static void read_place(struct hf_served_task *task, const struct hf_served_place *place)
-{
-    task->news = place->news;
-    hf_served_of(task)->ops->begin_read(task);
-    hf_served_send(task, hf_served_shown);
-}
-
 void hf_served_watch_place(struct hf_served_task *task)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -179,7 +184,7 @@ void hf_served_watch_place(struct hf_served_task *task)
         hf_task_finish(&task->base, HF_ECANCELED);
     } else if (now.state != HF_STAND_NONE &&
                (place->news != place->read || hf_served_is_unsafe(served, place))) {
-        read_place(task, place);
+        hf_served_read(task, place);
     } else if (now.state == HF_STAND_NONE || hf_standing_differs(&now, req)) {
         req->standing = now;
         hf_task_finish(&task->base, 0);
@@ -203,6 +208,6 @@ void hf_served_watch(struct hf_served_task *task)
         return;
     }
     if (place != NULL && req->standing.state == HF_STAND_UNKNOWN)
-        place->news++; /* who knows nothing is not answered from memory */
+        place->news++; /* a caller that knows nothing is not answered from memory */
     hf_served_watch_place(task);
 }

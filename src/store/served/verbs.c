@@ -1,5 +1,5 @@
-/* own.c - what is done with the own place: ENTER, AMEND, LEAVE, PROVE.  See watch.c for
- * how it is waited for. */
+/* verbs.c - the verbs that are one call and its answer: ENTER, AMEND, LEAVE and PROVE of the
+ * own place; BREAK, ASK and PROVE of anybody's, by its token.  WATCH is in watch.c. */
 #include "store/served/served.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static void on_entered(struct hf_served_task *task, int code, const void *reply)
                      req->name);
 }
 
-/* There is a place before the answer comes: a message that grants it may be quicker. */
+/* The place is made before the call: a message that grants it may overtake the answer. */
 void hf_served_enter(struct hf_served_task *task)
 {
     struct hf_served           *served = hf_served_of(task);
@@ -88,9 +88,36 @@ void hf_served_leave(struct hf_served_task *task)
     hf_served_send(task, on_left);
 }
 
+/* ---- Anybody's place: BREAK, ASK, PROVE ------------------------------------------ */
+
+static void on_found(struct hf_served_task *task, int code, const void *reply)
+{
+    const struct hf_req *req = task->base.req;
+
+    (void)reply;
+    if (code == HF_SERVED_DONE)
+        hf_task_finish(&task->base, 0);
+    else
+        hf_task_fail(&task->base, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
+                     "that place in \"%.100s\" is gone", req->name);
+}
+
+void hf_served_anybody(struct hf_served_task *task)
+{
+    struct hf_served    *served = hf_served_of(task);
+    const struct hf_req *req = task->base.req;
+
+    assert(req->op == HF_BREAK || req->op == HF_ASK || req->op == HF_PROVE);
+    served->ops->begin(task);
+    served->ops->add_seq(served, req->token);
+    if (req->op != HF_PROVE)
+        served->ops->add_note(served, req->note);
+    hf_served_send(task, on_found);
+}
+
 /* ---- PROVE ---------------------------------------------------------------------- */
 
-/* If we believe to hold it and do not, its holder hears of that by WATCH, as always. */
+/* If we believe that we hold it and do not, the lock's WATCH hears of that, as always. */
 static void on_proven(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -111,7 +138,7 @@ static void on_proven(struct hf_served_task *task, int code, const void *reply)
                  task->base.req->name);
 }
 
-/* A renewal, and right behind it what the server says of the place. */
+/* Renew, and read the place right behind that. */
 void hf_served_prove(struct hf_served_task *task)
 {
     struct hf_served *served = hf_served_of(task);
