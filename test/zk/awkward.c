@@ -170,6 +170,47 @@ static void proven_while_unsure(void **state)
     player_close(&a);
 }
 
+/* A try that found the lock free was late, and the end of its place was not answered.  The
+ * next place under the same id has a token of its own: others held the lock in between. */
+static void late_unsure_and_tried_again(void **state)
+{
+    enum { DELETE = 2, TRAVEL = 100, TRIES = 20 };
+    struct player a, b;
+    struct ask    held, mine;
+    int           status = 0;
+
+    (void)state;
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, witness_server());
+    for (int i = 0; i < TRIES && status != HF_EDOWN; i++) {
+        mine = (struct ask){ .req = { .op = HF_ENTER,
+                                      .name = "tried",
+                                      .id = ++a.ids,
+                                      .shape = MUTEX,
+                                      .only_free = true } };
+        zkproxy_delay(proxy, ZKPROXY_UP, TRAVEL);
+        player_submit(&a, &mine);
+        player_await(&a, &mine,
+                     TRAVEL + TRAVEL / 2); /* between its listing and its node */
+        enter(&b, "tried", MUTEX, &held);
+        zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, DELETE, 1, 0 });
+        zkproxy_delay(proxy, ZKPROXY_UP, 0);
+        player_await(&a, &mine, LIMIT_MS);
+        status = mine.req.status;
+        leave(&b, "tried", held.req.id);
+        if (status != HF_EDOWN)
+            leave(&a, "tried", mine.req.id);
+    }
+    assert_int_equal(status, HF_EDOWN);
+    enter(&b, "tried", MUTEX, &held);
+    leave(&b, "tried", held.req.id);
+    assert_int_equal(persist(&a, &mine), 0);
+    assert_true(is_granted(&mine));
+    assert_true(token_of(&mine) > token_of(&held));
+    player_close(&a);
+    player_close(&b);
+}
+
 /* What is looked for then is looked for behind a write: `sync` would do for a leader that
  * is one. */
 static void a_lost_place_is_looked_for_behind_a_write(void **state)
@@ -306,6 +347,7 @@ int main(void)
         cmocka_unit_test(given_up_as_it_ends),
         cmocka_unit_test(two_claims_of_one_client),
         cmocka_unit_test(proven_while_unsure),
+        cmocka_unit_test(late_unsure_and_tried_again),
         cmocka_unit_test(a_lost_place_is_looked_for_behind_a_write),
         cmocka_unit_test(one_that_is_given_up_again),
         cmocka_unit_test(left_claim_is_anothers),

@@ -84,6 +84,10 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
     zk->tickets -= may_be_there(ticket);
     ticket->line->standing -= may_be_there(ticket);
     ticket->where = where;
+    if (where == HF_ZK_NOWHERE) { /* the next node is another one, with its own token */
+        ticket->token = 0;
+        ticket->ctime = 0;
+    }
     zk->tickets += may_be_there(ticket);
     ticket->line->standing += may_be_there(ticket);
 }
