@@ -78,6 +78,19 @@ static void a_grant_that_is_to_be_confirmed(void **state)
     assert_int_equal(sfake.req[1].standing.state, HF_STAND_HOLDS);
 }
 
+/* The message of the grant arrives before "it waits", the answer to request `i`: the place is
+ * read again, and that is what replicas confirm. */
+static void overtake_answer(unsigned i)
+{
+    assert_true(hf_served_message(&sfake.served, grant(0)));
+    served_answer(i, "0", "w", "100", "-1", "9", "1", "2");
+    served_assert_told("read 1 a");
+    assert_int_equal(sfake.answers[i], 0);
+    served_answer(i, "0", "g", "100", "2", "33");
+    served_assert_told("confirm");
+    assert_int_equal(sfake.req[i].standing.state, HF_STAND_HOLDS);
+}
+
 /* What was written on our connection so far, which is all that replicas would confirm, came
  * before the grant.  So the place is read first. */
 static void a_quicker_grant_that_is_to_be_confirmed(void **state)
@@ -86,13 +99,7 @@ static void a_quicker_grant_that_is_to_be_confirmed(void **state)
     sfake.served.confirms = true;
     served_ask(0, HF_ENTER, 1);
     served_assert_told("enter 1 a 1/1 limit=0 '' secret");
-    assert_true(hf_served_message(&sfake.served, grant(0)));
-    served_answer(0, "0", "w", "100", "-1", "9", "1", "2");
-    served_assert_told("read 1 a");
-    assert_int_equal(sfake.answers[0], 0);
-    served_answer(0, "0", "g", "100", "2", "33");
-    served_assert_told("confirm");
-    assert_int_equal(sfake.req[0].standing.state, HF_STAND_HOLDS);
+    overtake_answer(0);
 }
 
 /* The same where the message overtakes what a WATCH reads. */
@@ -105,13 +112,7 @@ static void a_grant_while_it_is_read(void **state)
     assert_true(hf_served_message(&sfake.served, "a 1"));
     served_run();
     served_assert_told("news 1; news 1; read 1 a");
-    assert_true(hf_served_message(&sfake.served, grant(0)));
-    served_answer(1, "0", "w", "100", "-1", "9", "1", "2");
-    served_assert_told("read 1 a");
-    assert_int_equal(sfake.answers[1], 0);
-    served_answer(1, "0", "g", "100", "2", "33");
-    served_assert_told("confirm");
-    assert_int_equal(sfake.req[1].standing.state, HF_STAND_HOLDS);
+    overtake_answer(1);
 }
 
 static void asked_for_and_taken_away(void **state)

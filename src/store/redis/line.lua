@@ -80,7 +80,7 @@ local function forget_watches(whom)
   end
 end
 
--- The member of whoever has that seq: h or q, the name, a newline, the place; nil: nobody has.
+-- The member of the place with that seq: h or q, the name, a newline, the place; nil: none.
 local function find_place(name, seq)
   local found
   for _, letter in ipairs({ 'h', 'q' }) do

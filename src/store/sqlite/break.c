@@ -1,5 +1,5 @@
-/* break.c - BREAK: taking a place away from whoever has it.  ASK: leaving word at it that
- * somebody would like it to be given up.
+/* break.c - BREAK: taking a place away from its owner.  ASK: leaving a reason at it why
+ * the owner should give it up.
  *
  * The byte of a place in PATH-live stays locked, as only its session can unlock it.  So the
  * row is what counts: a session that finds its row gone has lost the place, and lets go of
@@ -23,7 +23,7 @@ static int find_living(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_
     return r < 0 ? r : 0;
 }
 
-/* Change a living place, whoever has it: in a transaction, and without a session. */
+/* Change a living place of any session: in a transaction, and without a session of ours. */
 static int change_place(struct hf_sq *sq, const struct hf_req *req,
                         int (*change)(struct hf_sq *sq, const struct hf_req *req,
                                       const struct hf_sq_row *row))

@@ -155,7 +155,7 @@ static void tell_database(struct hf_sq *sq)
                 "move the files away once nobody uses them", "");
 }
 
-/* ---- Who keeps everybody from writing ------------------------------------------ */
+/* ---- The process that blocks all writers --------------------------------------- */
 
 /* The kernel lists the locks on files, with the process that took each:
  *

@@ -148,7 +148,7 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
     return r < 0 ? r : 0;
 }
 
-/* The places `left` have gone, or become lighter: who is granted by that, who is told? */
+/* The places `left` have gone, or become lighter: grant the places that fit now, and tell them. */
 static int fill_room(struct hf_sq *sq, const char *line, const struct hf_sq_row *left,
                      size_t count)
 {

@@ -5,7 +5,7 @@
  *
  *     ENTER --- somebody is in the way ---> WAITS
  *       |                                     |
- *       |                                     | whoever makes room wrote it down; or those
+ *       |                                     | the one that made room wrote it down; or those
  *       | nobody is                           | in the way are dead, then we write it
  *       |                                     v
  *       +----------------------------------> HOLDS
@@ -14,7 +14,7 @@
  * is found out when the place is read.
  *
  * `last` is how the place stood when we last read it.  A place that is not woken still
- * stands so: whoever changes that tells us, and we have an eye on the sessions of those in
+ * stands so: a session that changes that tells us, and we have an eye on the sessions of those in
  * the way, as the dead tell nobody.
  */
 #ifndef HF_SQLITE_OWN_H

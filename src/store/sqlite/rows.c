@@ -135,8 +135,8 @@ static int leave_out_dead(struct hf_sq *sq)
     return kept < all;
 }
 
-/* Who is alive is asked only when something is in the way: where there is room anyway it
- * does not matter. */
+/* Sessions are checked for life only when a place is in the way: where there is room anyway
+ * it does not matter. */
 int hf_sq_judge(struct hf_sq *sq, const char *line, uint64_t before,
                 const struct hf_shape *shape, struct hf_sq_view *ret)
 {

@@ -6,7 +6,7 @@
  *     sq->waiting ------------------------------------------> sq->watches
  *       |     ^                                                   |
  *       |     +---------------------------------------------------+
- *       |       told by whoever changes how the own place stands; one in the way died;
+ *       |       a writer changed how the own place stands, and said so; one in the way died;
  *       |       an outsider's, or one that follows how many are ahead: the log was written to
  *       +--> answered: it differs
  *
@@ -196,8 +196,8 @@ static void put_on(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *r
     hf_sq_patrol_start(sq);
 }
 
-/* First an eye on every session, then a look at its ticket: whoever dies after
- * the look is noticed, whoever died before is seen. */
+/* First an eye on every session, then a look at its ticket: a session that
+ * dies after the look is noticed, one that died before is seen. */
 static int stay(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
 {
     bool waits;
@@ -215,7 +215,7 @@ static int stay(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
     return 0;
 }
 
-/* For one that follows how many are ahead: whoever is. */
+/* A waiter that follows how many are ahead is tied to all of them. */
 static int tie_all_ahead(struct hf_sq *sq, struct hf_sq_own *own)
 {
     uint64_t stamp;

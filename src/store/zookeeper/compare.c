@@ -11,8 +11,8 @@
  *     exists    of a node that is gone without news: our server says whether it is there
  *
  * If it is there, and older than the check, the server differs from the others.  All that it
- * listed is forgotten, and whoever waits looks again: at another server, or at none, if the URL
- * names no other.  Then it is told why.
+ * listed is forgotten, and every waiter looks again: at another server, or at none, if the URL
+ * names no other.  The store's message says why then.
  */
 #include "store/zookeeper/watched.h"
 

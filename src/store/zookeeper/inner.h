@@ -179,7 +179,7 @@ void hf_zk_wait_listed(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error);
 void hf_zk_wait_resume(struct hf_zk *zk); /* on a new connection */
 void hf_zk_wait_run(struct hf_zk *zk);
-/* A server has shown what is not so: whoever waits is to list again, on a new connection. */
+/* A server has shown what is not so: every waiter lists again, on a new connection. */
 void hf_zk_wait_forget(struct hf_zk *zk);
 
 /* self.c: listen to the own node; have a holder do that a little later, if it needs to; is

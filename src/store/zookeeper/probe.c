@@ -224,7 +224,7 @@ static struct hf_zk_probe *find_over(const struct hf_zk *zk)
     return probe;
 }
 
-/* Whoever hears of one may end others. */
+/* A caller that is answered by one probe may end others. */
 void hf_zk_probes_run(struct hf_zk *zk, bool readable)
 {
     struct hf_zk_probe *over;

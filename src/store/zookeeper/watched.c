@@ -14,8 +14,8 @@
  *     FIRING            the listeners are told, and it is freed
  *
  * A server gives no news of a node to those who may not read it, not even that it is deleted
- * (since CVE-2024-23944), and SET_WATCHES does not say so.  Whoever depends on a node for
- * longer has it read (hf_zk_read_watched).
+ * (since CVE-2024-23944), and SET_WATCHES does not say so.  A waiter that depends on
+ * a node for longer reads it (hf_zk_read_watched).
  */
 #include "store/zookeeper/watched.h"
 
