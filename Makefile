@@ -2,7 +2,8 @@
 #
 #   make            build/holdfast, build/libholdfast.a, build/libholdfast.so
 #   make run        install what is missing, build, and see it work
-#   make test       install what is missing, build four ways, run every test
+#   make test       install what is missing, build three ways, run every test
+#   make check      the quick part of it, for everyday work: under 90 seconds
 #   make bench      measure a little        make bench-all         all stores and peers,
 #                                           bench/README.md; ARGS='-s redis S1'
 #                   make bench-zookeeper, -redis, -postgres, -sqlite   one store of these
@@ -47,6 +48,14 @@ test:
 	@cmake --build --preset release --target all tests examples benches -- --quiet
 	@test/run --make
 
+# No server, no second build tree.
+check:
+	@tools/deps build test
+	@cmake --preset release -DHF_WERROR=ON >/dev/null
+	@cmake --build --preset release --target all tests -- --quiet
+	@test/run -t build unit/ script/ sim/ 'on memory' 'on sqlite' \
+	    check-format check-layers check-sizes check-docs
+
 test-long:
 	@tools/deps build test
 	@$(MAKE) --no-print-directory release
@@ -55,7 +64,7 @@ test-long:
 	    cmake --build --preset $$tree --target all tests -- --quiet || exit 1; \
 	done
 	@HF_SIM_SCHEDULES=2000000 HF_CUTS=3 HF_KILLS=5 HF_TURNS=2000 HF_ZK_SECONDS=60 \
-	    HF_ZK_MANY=10000 test/run -s 1800 sim/ interop/ zk/
+	    HF_ZK_MANY=10000 test/run -s 1800 sim/ interop/ zookeeper/
 
 benches:
 	@tools/deps build test bench
@@ -101,9 +110,9 @@ KILLS = 10
 cut:
 	@tools/deps build test
 	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target test-zk-hand
-	@HF_CUTS=$(CUTS) HF_CUT_HANDS=3 test/zk/partition.py a_follower_is_cut_off
-	@HF_KILLS=$(KILLS) test/zk/ensemble.py turns
+	@cmake --build --preset release --target test-zookeeper-holder
+	@HF_CUTS=$(CUTS) HF_CUT_HOLDERS=3 test/zookeeper/partition.py a_follower_is_cut_off
+	@HF_KILLS=$(KILLS) test/zookeeper/ensemble.py turns
 
 FUZZ_SECONDS = 30
 
@@ -165,15 +174,15 @@ lint-all: lint
 pictures:
 	@tools/deps build pictures
 	@$(MAKE) --no-print-directory release
-	@pictures/kill.py build/holdfast pictures/kill.cast
-	@pictures/film.py pictures/kill.cast docs/pictures/kill.svg
+	@tools/pictures/kill.py build/holdfast tools/pictures/kill.cast
+	@tools/pictures/film.py tools/pictures/kill.cast docs/pictures/kill.svg
 	@for name in guardian stores; do \
-	    pictures/draw.py pictures/$$name.txt docs/pictures/$$name.svg || exit 1; \
+	    tools/pictures/draw.py tools/pictures/$$name.txt docs/pictures/$$name.svg || exit 1; \
 	done
-	@for file in pictures/*.json; do [ ! -f "$$file" ] || \
-	    pictures/chart.py $$file docs/pictures/$$(basename $$file .json).svg || exit 1; \
+	@for file in tools/pictures/*.json; do [ ! -f "$$file" ] || \
+	    tools/pictures/chart.py $$file docs/pictures/$$(basename $$file .json).svg || exit 1; \
 	done
-	@pictures/web.py build docs/pictures/web.png
+	@tools/pictures/web.py build docs/pictures/web.png
 	@tools/check-pictures
 
 abi:
@@ -183,7 +192,7 @@ abi:
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
+.PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
         cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

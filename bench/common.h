@@ -1,4 +1,4 @@
-/* common.h - what the programs of the benchmarks share. */
+/* common.h - shared by the programs of the benchmarks. */
 #ifndef BENCH_COMMON_H
 #define BENCH_COMMON_H
 
@@ -66,7 +66,7 @@ static inline struct hf_client *open_client(const char *url, unsigned flags)
     return open_with(url, options);
 }
 
-/* One round of a loop of one's own: what poll returned. */
+/* One round of our own event loop; returns the result of poll. */
 static inline int turn_loop(struct hf_client *client)
 {
     struct pollfd waits = { .fd = hf_fd(client), .events = POLLIN };
@@ -84,7 +84,7 @@ static inline int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts them. */
+/* Sorts the values. */
 static inline double percentile(double *values, size_t count, double p)
 {
     if (count == 0)

@@ -1,8 +1,8 @@
-"""cores - where servers and clients run.
+"""cores - on which cores servers and clients run.
 
-Near a server the kernel's choice, which of them share a core, weighs more than what they do.  Pinned,
-servers have the first core, clients the second, and the relay between them the third or, if
-there is none, the servers'.  Whatever is started inherits the place of who starts it.
+Near a server, it matters most which processes the kernel puts on one core.  Pinned, servers have the
+first core, clients the second, and the relay between them the third or, if there is none, the servers'.
+A child process inherits the core of its parent.
 """
 import contextlib
 import os
@@ -15,10 +15,10 @@ class Cores:
         self.pinned = {"servers": first, "clients": second, "relay": third} if pin else {}
 
     @contextlib.contextmanager
-    def of(self, who):
-        """What is started meanwhile, and we ourselves, run there; "all": anywhere."""
+    def of(self, role):
+        """Run there, with all processes that are started meanwhile; "all": anywhere."""
         before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {self.pinned[who]} if who in self.pinned else self.all)
+        os.sched_setaffinity(0, {self.pinned[role]} if role in self.pinned else self.all)
         try:
             yield
         finally:

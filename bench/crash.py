@@ -1,12 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""crash.py - a holder dies and nobody is left to tell the server: how long until the next one
-has the lock?
+"""crash.py - how long does a waiter wait if the holder dies and no process is left to tell the server?
 
     bench/crash.py [-s STORE]... [-b BUILD]
 
-On every store, with its own lease and with one of 5 s: the least and the most of three.  The
-holder is a C program without a warden that is killed (kill -9); bench/death.py has the others.
-The last line has all figures as JSON.
+On every store, with its default lease and with one of 5 s: the minimum and maximum of three.  The holder
+is a C program without a guardian, ended by kill -9; bench/death.py has the other cases.  The last line has
+all figures as JSON.
 """
 import argparse
 import contextlib
@@ -20,17 +19,17 @@ import time
 from peer import ROOT, TROUBLE, Peer, show_table
 from stores import LEASE, STORES, start_stores
 
-PAIRS = 3  # of a holder to be killed and a waiter
+PAIRS = 3  # of a holder, which is killed, and a waiter
 SHORT = 5.0
 
 
 def pairs_of(stack, store, args, ttl):
-    """[(holder, waiter)], each with tables of its own: nobody else looks after them."""
+    """[(holder, waiter)], each pair with its own tables, so that no other client sweeps them."""
     ret = []
     for number in range(PAIRS):
         space = f"crash{number}{'short' if ttl else ''}"
         if store.name == "zookeeper":
-            space = None  # the server sees to it, whoever else is there
+            space = None  # the server itself expires sessions
         url = store.url(space, ttl)
         name = f"crash-{number}-{ttl}"
         holder = stack.enter_context(Peer([args.driver, url, "hold", name]))
@@ -42,8 +41,8 @@ def pairs_of(stack, store, args, ttl):
 
 
 def crash(stores, args):
-    """All at once: they wait and do little else.  Killed at different times since they
-    last told the server that they live."""
+    """All pairs at once, because they do little but wait.  The holders are killed at different times
+    after their last heartbeat."""
     found = {store.name: {} for store in stores}
     with contextlib.ExitStack() as stack:
         plan, killed = [], []

@@ -11,19 +11,19 @@
 struct crowd {
     struct hf_client *client[2];
     size_t            clients;
-    size_t            mixed;  /* how many at the front are of both in turn */
-    struct hf_lock   *holder; /* keeps the lock until all are in line */
+    size_t            mixed;  /* so many at the front alternate between both clients */
+    struct hf_lock   *holder; /* keeps the lock until all have queued */
     struct hf_lock  **waiting;
     size_t            waiters;
-    size_t            granted;  /* how often one of them was */
-    size_t            done;     /* how many gave it back */
-    bool              again;    /* who had it queues again */
-    bool              over;     /* nothing is looked at any more */
-    uint64_t          token;    /* the last one's */
-    double            released; /* when the last holder began to let go */
+    size_t            granted;  /* grants so far */
+    size_t            done;     /* releases so far */
+    bool              again;    /* a waiter queues again after its turn */
+    bool              over;     /* ignore further callbacks */
+    uint64_t          token;    /* of the last grant */
+    double            released; /* when the last release began */
 };
 
-/* First come first served; those who queue again may overtake each other on their way. */
+/* Checks first come first served, unless waiters queue again and may overtake each other. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *data)
 {
     struct crowd *c = data;
@@ -46,7 +46,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *d
     }
 }
 
-/* One round; with `keyboard` until there is a line on stdin, too. */
+/* One round; with `keyboard` it also returns for a line on stdin. */
 static bool turn_both(struct crowd *c, bool keyboard)
 {
     struct pollfd waits[3] = { { .fd = keyboard ? STDIN_FILENO : -1, .events = POLLIN } };
@@ -72,7 +72,7 @@ static struct hf_lock *queue_up(struct hf_client *client)
     return lock;
 }
 
-/* Returns when all are in line, in this order: one session must wait until the other's is. */
+/* Queues all waiters in this order: before one session queues, the other must have its place. */
 static void gather(struct crowd *c, const char *url)
 {
     struct hf_options options = HF_OPTIONS_INIT;
@@ -102,7 +102,7 @@ static void gather(struct crowd *c, const char *url)
         }
 }
 
-/* The holder goes, and so many are granted; returns microseconds. */
+/* Releases the lock and waits for so many grants; returns microseconds. */
 static double pass_on(struct crowd *c, size_t hands)
 {
     double start = now_us();
@@ -116,7 +116,7 @@ static double pass_on(struct crowd *c, size_t hands)
     return now_us() - start;
 }
 
-/* Says "mark", and goes on at a line on stdin. */
+/* Prints "mark", and goes on after a line on stdin. */
 static void wait_at_mark(struct crowd *c)
 {
     char line[16];

@@ -1,22 +1,23 @@
-/* crowd.h - many of one process wait in one line, driven by a loop of our own.
+/* crowd.h - many waiters of one process for one lock, driven by our own event loop.
  *
- * Whoever asked for it counts what the server does, from one mark to the next: there we say
- * "mark", and go on at a line on stdin.
+ * At a mark we print "mark" and go on after a line on stdin.  The caller counts the server's work
+ * from one mark to the next.
  */
 #ifndef BENCH_CROWD_H
 #define BENCH_CROWD_H
 
 #include <stddef.h>
 
-/* They queue behind a holder, then each has it once.  All return how many did. */
+/* The waiters queue behind a holder, then each gets the lock once.  All three return the number
+ * of operations. */
 unsigned long crowd_drain(const char *url, size_t waiters);
 
-/* They wait.  A mark when all do. */
+/* The waiters only wait.  A mark when all of them do. */
 unsigned long crowd_idle(const char *url, size_t waiters);
 
-/* Those who will have it are of two sessions in turn, and queue again then: the line stays as
- * long as it is for so many hand-overs, and each is from one session to the other.  A
- * mark before the first and after the last. */
+/* The waiters that get the lock alternate between two sessions, and queue again after their turn:
+ * the queue keeps its length for so many hand-overs, each from one session to the other.  A mark
+ * before the first and after the last. */
 unsigned long crowd_pass(const char *url, size_t waiters, size_t hands, double *seconds);
 
 #endif

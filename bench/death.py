@@ -1,31 +1,31 @@
 #!/usr/bin/env -S python3 -B
-"""death.py - a holder dies: how long until the next is granted?
+"""death.py - how long after the death of a holder is the next waiter granted the lock?
 
     bench/death.py [-n TIMES] [-p TIMES] [-s STORE]... [-b BUILD] [--json] [PART...]
 
-The status is 1 if a command began while one before it lived, or before a deadline.
+Exits with 1 if a command began while the one before it was alive, or before its deadline.
 
-Servers are started for it, on this machine, as for compare.py; leases are of 15 s.
+It starts its own servers on this machine, as measure.py does; leases are 15 s.
 
-    kill    kill -9 of `holdfast run`, TIMES times on each store.  Its command is a pipeline
-            with a double fork, a member in a session of its own, and one that did both
-    oom     the same, but the kernel kills it, for want of memory in a control group
-    warden  a program with HF_WARDEN, by SIGKILL and by SIGSEGV
-    stop    `holdfast run` is stopped for longer than its lease, which is of 4 s here, 20 times
-            at most.  Its command ignores SIGTERM, so it lives until the deadline, when the
-            guardian kills it.  Time runs from the stop.  "late" is the shortest time from the
-            deadline, as --status-fd told it last, until the next command began
-    peers   etcdctl lock, Curator and npm's redlock by SIGKILL, `-p` times each.  etcd is not
-            installed for it, since that would start a server: Debian has etcd-server and
-            etcd-client.  What is not there is left out, and so is redlock without npm
+    kill    kill -9 of `holdfast run`, TIMES times on each store.  Its command is a pipeline with a double
+            fork, a process in its own session, and one that did both
+    oom     the same, but the kernel kills it, for lack of memory in a control group
+    guardian  a program with HF_GUARDIAN, by SIGKILL and by SIGSEGV
+    stop    `holdfast run` is stopped for longer than its lease, which is 4 s here, at most 20 times.  Its
+            command ignores SIGTERM, so it lives until the deadline, when the guardian kills it.  The time
+            is counted from the stop.  "late" is the shortest time from the deadline, as --status-fd last
+            reported it, until the next command began
+    peers   etcdctl lock, Curator and npm's redlock by SIGKILL, `-p` times each.  This does not install
+            etcd, since that would start a server: Debian has etcd-server and etcd-client.  Peers that are
+            not installed are left out, and so is redlock without npm
 
-Time runs from the signal, of `oom` from when the process was seen dead, until the first
-instruction of the next one's command.  That command, before all else, looks at the pidfds of
-all the processes that were there before, and counts those that are not dead: "alive" are
-rounds in which there was one.  So this is no comparison of clocks: if it is 0, nothing of the
-next command has run before the last process of the tree had ended.  By clocks: "gone" is when
-the last of them was seen dead by a third process, "gap" the shortest time from there to the
-next command's start; it can be less than 0 where that third process was told late.
+The time is counted from the signal (for `oom`, from the moment when the process was seen dead) until the
+first instruction of the next command.  Before anything else, that command polls the pidfds of all earlier
+processes, and counts those that are alive: "alive" is the number of rounds in which there was one.  This
+does not depend on clocks: if it is 0, no instruction of the next command ran before the last process of
+the tree had ended.  By clocks: "gone" is when a third process saw the last of them dead, "gap" the
+shortest time from there to the start of the next command; it is negative if that third process was
+scheduled late.
 """
 import argparse
 import contextlib
@@ -45,16 +45,16 @@ from concurrent.futures import ThreadPoolExecutor
 from peer import ROOT, TROUBLE, Failed, Peer, show_table
 from stores import LEASE, start_stores
 from victim import STUBBORN, TREE, Deaths, Place, outcome, tree_of
-import beside
+import server_process
 import death_peers
 from memory_group import MemoryGroup, make_victim
 
 STORES = ["zookeeper", "redis", "postgres"]
 SOON = 300  # ms
-SHORT = 4.0  # seconds: two ticks of ZooKeeper, which has none shorter
+SHORT = 4.0  # seconds: two ticks, the shortest that ZooKeeper allows
 STOPS = 20
 STOPS_AT_ONCE = 5
-LOST = 79  # as `holdfast run` ends then
+LOST = 79  # the exit code of `holdfast run` then
 
 
 def send(holder, number):
@@ -72,7 +72,7 @@ def ended(holder, status):
 
 
 def tree_dies(store, args, kill, **more):
-    """kill(holder, deaths) gives when.  The guardian goes, too, a little later."""
+    """kill(holder, deaths) returns the time.  The guardian ends a little later, too."""
     place = Place(args, store.url(ttl=LEASE))
     with place.run("sh", "-c", TREE, **more) as holder:
         guardian, tree = tree_of(holder)
@@ -102,7 +102,7 @@ def oom(store, args):
     return found
 
 
-def warden(store, args, number):
+def guardian(store, args, number):
     place = Place(args, store.url(ttl=LEASE))
     argv = [args.driver, place.env["HOLDFAST_URL"], "hold", place.name, args.holdfast]
     with Peer(argv) as holder:
@@ -114,7 +114,7 @@ def warden(store, args, number):
 
 
 def last_deadline(status):
-    """In nanoseconds of the monotonic clock, by what `run` said there."""
+    """In nanoseconds of the monotonic clock, from the status messages of `run`."""
     lines = os.pread(status.fileno(), 1 << 20, 0).decode().splitlines()
     told = [line["deadline"] for line in map(json.loads, lines) if "deadline" in line]
     ahead = time.time() - time.monotonic()
@@ -122,7 +122,7 @@ def last_deadline(status):
 
 
 def stop(store, args):
-    """Until the next has it; then it goes on, and must learn that it has lost."""
+    """Stops it until the next one has the lock; then it goes on, and must notice the loss."""
     place = Place(args, store.url(ttl=SHORT))
     with tempfile.TemporaryFile() as status, \
             place.run("sh", "-c", STUBBORN, options=["--status-fd", status.fileno()],
@@ -158,7 +158,7 @@ def row(what, store, lease, rounds):
 
 
 def one_by_one(what, stores, args, once):
-    """In rounds in which stores take turns."""
+    """The stores take turns in each round."""
     found = {store.name: [] for store in stores}
     for _ in range(args.times):
         for store in stores:
@@ -173,19 +173,19 @@ def do_kill(stores, args, _):
 def do_oom(stores, args, _):
     try:
         return one_by_one("run, out of memory", stores, args, oom)
-    except beside.Missing as why:
+    except server_process.Missing as why:
         print(f"# oom is left out: {why}", file=sys.stderr)
         return []
 
 
-def do_warden(stores, args, _):
+def do_guardian(stores, args, _):
     return [each for number in (signal.SIGKILL, signal.SIGSEGV)
             for each in one_by_one(f"program, {number.name}", stores, args,
-                                   lambda store, args: warden(store, args, number))]
+                                   lambda store, args: guardian(store, args, number))]
 
 
 def do_stop(stores, args, _):
-    """Several at once: they wait and do little else."""
+    """Several at once, because they do little but wait."""
     times = range(min(args.times, STOPS))
     with ThreadPoolExecutor(STOPS_AT_ONCE * len(stores)) as pool:
         found = {store.name: [] for store in stores}
@@ -201,7 +201,7 @@ def do_peers(_, args, stack):
             for peer, rounds in death_peers.deaths_of(stack, args)]
 
 
-PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "warden": do_warden,
+PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "guardian": do_guardian,
          "stop": do_stop}
 COLUMNS = {"what": "", "store": "store", "lease": "lease s", "times": "times",
            "least": "least s", "median": "median s", "worst": "worst s", "soon": "in 0.3 s",
@@ -231,7 +231,7 @@ def main():
     build = pathlib.Path(args.build).resolve()
     args.holdfast = build / "holdfast"
     args.next, args.driver = build / "bench/death/next", build / "bench/death/driver"
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # to write one would count as dying
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # writing a core dump would count as dying
     rows, load = [], os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
         stores = start_stores(stack, args.store or STORES)

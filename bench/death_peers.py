@@ -1,4 +1,4 @@
-"""death_peers - locks of others whose holder is killed, for death.py."""
+"""death_peers - other kinds of locks whose holder is killed, for death.py."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from peer import ROOT, Peer, install_redlock
 from stores import LEASE
 from victim import LIMIT, Deaths, Place, numbers
-import beside
+import server_process
 import redis
 from etcd import Etcd
 
@@ -21,17 +21,17 @@ import curator  # noqa: E402
 
 # ---- A holder and a waiter of each kind ------------------------------------------------------
 #
-# `lease` and `beat`, in seconds: how long it has the lock, and how often it renews that.
-# death(kill): one round, in which kill(holder) gives when it was killed.
+# `lease` and `beat`: the lease and the interval of renewals, in seconds.
+# death(kill): one round; kill(holder) kills the holder and returns the time.
 
 
 class Etcdctl:
-    """As it comes.  Who is killed leaves its command running."""
+    """With default settings.  Its command survives when it is killed."""
     name, lease, beat = "etcdctl lock", 10, 10 / 3
 
     def __init__(self, stack, args):
         self.next = args.next
-        self.server = beside.started(Etcd())
+        self.server = server_process.started(Etcd())
         stack.callback(self.server.stop)
 
     def lock(self, key, *command, **more):
@@ -49,7 +49,7 @@ class Etcdctl:
             with Deaths([command]) as deaths:
                 try:
                     with self.lock(key, self.next, *deaths.fds, pass_fds=deaths.fds) as waiter:
-                        beside.until("one waits", lambda: self.waited_for(key), LIMIT)
+                        server_process.until("one waits", lambda: self.waited_for(key), LIMIT)
                         killed = kill(holder)
                         _, started, alive = waiter.hear()
                 finally:
@@ -58,7 +58,7 @@ class Etcdctl:
 
 
 class Told:
-    """A program that says "held" when it has the lock."""
+    """A program that prints "held" when it has the lock."""
 
     def death(self, kill):
         key = f"death-{next(numbers)}"
@@ -78,7 +78,7 @@ class Curator(Told):
 
     def __init__(self, _stack, args):
         if args.zookeeper is None:
-            raise beside.Missing("ZooKeeper is none of the stores")
+            raise server_process.Missing("ZooKeeper is none of the stores")
         self.args = args
         self.java = curator.command("test/interop/CuratorPeer.java", args.build, "-Xmx64m",
                                     f"-Dsession={LEASE * 1000:.0f}")
@@ -93,14 +93,14 @@ class Curator(Told):
 
 
 class Redlock(Told):
-    """using() with the duration of its documentation, which it extends by itself.  Who waits
-    tries without end: as it comes it gives up after ten times."""
+    """using() with the duration from its documentation, which it extends by itself.  A waiter retries
+    without limit: by default it gives up after ten times."""
     name, lease, beat = "redlock", 5, 4.5
 
     def __init__(self, stack, _args):
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-npm."))
         if (why := install_redlock(folder)) is not None:
-            raise beside.Missing(why)
+            raise server_process.Missing(why)
         self.env = os.environ | {"NODE_PATH": f"{folder}/node_modules"}
         self.server = stack.enter_context(redis.standalone())
 
@@ -111,20 +111,20 @@ class Redlock(Told):
         return peer
 
     def until_waited_for(self, _key):
-        """It said that it tries."""
+        """It has printed that it tries."""
 
 
 # ---- All of them at once ---------------------------------------------------------------------
 
 
 def deaths_of(stack, args):
-    """[(peer, its rounds)]; all wait and do little else.  Killed at different times since they
-    last told the server that they live."""
+    """[(peer, its rounds)], all at once, because they do little but wait.  The holders are killed at different
+    times after their last heartbeat."""
     peers = []
     for kind in (Etcdctl, Curator, Redlock):
         try:
             peers.append(kind(stack, args))
-        except beside.Missing as why:
+        except server_process.Missing as why:
             print(f"# {kind.name} is left out: {why}", file=sys.stderr)
     if not peers:
         return []

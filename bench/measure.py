@@ -1,15 +1,15 @@
 #!/usr/bin/env -S python3 -B
-"""measure.py - Holdfast beside its peers and floors: all stores, one run.
+"""measure.py - compare Holdfast with its peers and floors on all stores, in one run.
 
     bench/measure.py [-s STORE]... [-d DISTANCE]... [-r ROUNDS] [-t SECONDS] [--pin]
                      [--data memory|disk] [--fsync always|everysec] [--side NAME]...
                      [--json FILE] [--chart FILE.svg] [SCENARIO...]
 
-bench/README.md says what is played by whom, and how to read it.  Without a SCENARIO: those of
-about ten minutes; "all": more of them.  DISTANCE is the round trip in milliseconds, by a relay
-(0: none between), or "unix"; 0 and 2 if none is given.
+bench/README.md describes the scenarios and the columns.  Without a SCENARIO it runs those of about ten
+minutes, with "all" more.  DISTANCE is the round trip in milliseconds, by a relay (0: no relay), or "unix";
+the default is 0 and 2.
 
-Ends with 1 if a side failed, or two held a lock at a time.
+Exits with 1 if a side failed, or two held a lock at the same time.
 """
 import argparse
 import contextlib
@@ -27,7 +27,7 @@ from peer import ROOT, TROUBLE, show_table
 from relay import Relay
 from scenarios import ALL, NAMES, NEAR, SHORT, Scenario
 
-sys.path[:0] = [str(ROOT / "test/interop"), str(ROOT / "pictures")]
+sys.path[:0] = [str(ROOT / "test/interop"), str(ROOT / "tools/pictures")]
 import chart  # noqa: E402
 import sides  # noqa: E402
 from rounds import WARM, Place  # noqa: E402
@@ -35,7 +35,7 @@ from stores import STORES, start_stores  # noqa: E402
 
 DEFAULT = ["sqlite", "zookeeper", "redis", "postgres"]
 
-# ---- What is shown --------------------------------------------------------------------------------
+# ---- Output ---------------------------------------------------------------------------------------
 
 COLUMNS = [("rate", "per s"), ("fair", "fair"), ("p50", "p50 us"), ("p99", "p99 us"), ("client_us", "client us"),
            ("server_us", "server us"), ("requests", "requests"), ("trips", "trips"),
@@ -66,13 +66,13 @@ def show(place, rows):
     sys.stdout.flush()
 
 
-# ---- All of it -------------------------------------------------------------------------------------
+# ---- The run ---------------------------------------------------------------------------------------
 
 
 class Run:
     def __init__(self, args):
         self.args, self.rows, self.failed, self.left_out = args, [], [], []
-        self.places = self.done = 0  # how many there are, and were played
+        self.places = self.done = 0  # how many turns there are, and how many are done
         self.cores, self.begun, self.systems = Cores(args.pin), time.monotonic(), {}
         args.leave_out, args.fail, args.tell = self.leave_out, self.fail, self.tell
         args.cores = self.cores
@@ -159,7 +159,7 @@ class Run:
             self.of_commands(stores)
 
     def of_commands(self, stores):
-        """A process that takes a lock for another one: S6."""
+        """Commands that run another one under a lock: S6."""
         wanted = [one for one in self.args.scenarios if one.kind == "S6"]
         distances = [one for one in self.args.distance if one != "unix"]
         for distance in distances[:1 if "S6" in self.args.near else None] if wanted else []:
@@ -233,7 +233,7 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files and servers go
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files and servers are removed
     try:
         sys.exit(main())
     except TROUBLE as error:

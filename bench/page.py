@@ -1,12 +1,12 @@
 #!/usr/bin/env -S python3 -B
-"""page.py - measure all that docs/performance.md shows, and print its tables.
+"""page.py - measure everything in docs/performance.md, and print its tables.
 
     bench/page.py [--minutes N] [--pin] [-s STORE]... [-b BUILD] [--json FILE]
                   [--chart FILE.svg] [PART...]
 
-`make bench-page`.  Writes pictures/performance.json and docs/pictures/performance.svg, and the
-tables on stdout, to be put into the page.  Takes 20 minutes on two cores with nothing else
-running; where that is not enough there are fewer rounds.  With PARTs only these.
+`make bench-page`.  Writes tools/pictures/performance.json and docs/pictures/performance.svg, and prints the
+tables, to be copied into the page.  Takes 20 minutes on two cores with nothing else running; a slower
+machine does fewer rounds.  With PARTs only these.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ SERVERS = ["zookeeper", "redis", "postgres"]
 BESIDE = [word for side in ("Curator", "create, delete", "ping", "redlock", "SET NX, delete",
                             "RPUSH, BLPOP", "advisory", "two updates", "lazy update", "NOTIFY")
           for word in ("--side", side)]
-PARTS = {  # what share of the time, which stores, and further words of measure.py
+PARTS = {  # share of the time, stores, and further arguments of measure.py
     "near": (0.46, ["sqlite", *SERVERS], ["-d", "0", *FREE, *TURNS, *CROWDS, "S6", "S7:1000",
                                           *LINES, "S9:8"]),
     "far": (0.2, SERVERS, [*BESIDE, "-d", "2", *FREE, *TURNS, *CROWDS, "S9:8"]),
@@ -51,19 +51,19 @@ def measured(name, args, folder):
         return None
     chosen = [word for store in stores for word in ("-s", store)]
     more = (["--pin"] if args.pin else []) + (["--quick", "-r", "1"] if args.quick else [])
-    if args.quick:  # the first scenario alone
+    if args.quick:  # only the first scenario
         words = words[:1 + next(at for at, word in enumerate(words) if re.match(r"S\d", word))]
     print(f"# {name}", file=sys.stderr, flush=True)
     subprocess.run([ROOT / "bench/measure.py", "-b", args.build, *ROUNDS, *more, "--limit",
                     str(60 * args.minutes * share), "--json", folder / name, *chosen, *words],
-                   stdout=subprocess.DEVNULL, check=False)  # what failed is in the document
+                   stdout=subprocess.DEVNULL, check=False)  # the document has the failures
     if not (folder / name).exists():
         sys.exit(f"page.py: {name} was not measured")
     return json.loads((folder / name).read_text())
 
 
 def joined(documents):
-    """As one; the first says what all have in common."""
+    """Merged into one; common fields are from the first."""
     ret = documents[0] | {"results": [row for one in documents for row in one["results"]]}
     for key in ("failed", "left_out"):
         ret[key] = sorted({text for one in documents for text in one[key]})
@@ -78,7 +78,7 @@ def read_arguments():
     parser.add_argument("-s", "--store", action="append")
     parser.add_argument("--pin", action="store_true")
     parser.add_argument("--quick", action="store_true", help="one scenario, once, to try it")
-    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "pictures/performance.json")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "tools/pictures/performance.json")
     parser.add_argument("--chart", type=pathlib.Path,
                         default=ROOT / "docs/pictures/performance.svg")
     parser.add_argument("-b", "--build", type=pathlib.Path, default=ROOT / "build")

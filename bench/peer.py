@@ -1,4 +1,4 @@
-"""peer - what the programs here share: other programs to talk to, servers on a disk."""
+"""peer - shared by the benchmarks: other programs to talk to, and servers on a disk."""
 import contextlib
 import pathlib
 import select
@@ -10,13 +10,13 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test/server"))
-import beside  # noqa: E402
-import place  # noqa: E402
+import server_process  # noqa: E402
+import sandbox  # noqa: E402
 import postgres  # noqa: E402
 
-DISK = "/var/tmp"  # kept over a restart of the machine, so not in its memory
+DISK = "/var/tmp"  # survives a restart of the machine, so it is not in memory
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
-# What servers of tests have otherwise, as PostgreSQL is shipped; but for many connections.
+# PostgreSQL's defaults, unlike the servers of the tests; except for many connections.
 SHIPPED = {"max_connections": "500", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
 
@@ -25,18 +25,18 @@ class Failed(Exception):
     """A program did not do what it should."""
 
 
-TROUBLE = (Failed, beside.Failed, beside.Missing)
+TROUBLE = (Failed, server_process.Failed, server_process.Missing)
 
 
 def file_system(path):
-    """Its kind, as statfs(2) has it: "ext2/ext3", "tmpfs"."""
+    """The kind of file system: "ext2/ext3", "tmpfs"."""
     done = subprocess.run(["stat", "-f", "-c", "%T", str(path)], text=True, capture_output=True,
                           check=True)
     return done.stdout.strip()
 
 
 def disk():
-    """A folder on a disk, so that what is flushed there is really written."""
+    """A folder on a disk, so that a flush really writes."""
     kind = file_system(DISK)
     if kind in ("tmpfs", "ramfs"):
         raise Failed(f"{DISK} is in memory ({kind}): there is no disk to measure")
@@ -44,10 +44,10 @@ def disk():
 
 
 class Peer:
-    """A program that answers each line on stdin by one on stdout."""
+    """A program that answers each line on stdin with one on stdout."""
 
     def __init__(self, argv, **more):
-        self.process = subprocess.Popen(place.dying_with_us([str(arg) for arg in argv]),
+        self.process = subprocess.Popen(sandbox.dying_with_us([str(arg) for arg in argv]),
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1, **more)
 
@@ -64,7 +64,7 @@ class Peer:
             self.process.wait()
 
     def say(self, text):
-        with contextlib.suppress(BrokenPipeError):  # hear() tells of it
+        with contextlib.suppress(BrokenPipeError):  # hear() reports it
             self.process.stdin.write(text + "\n")
 
     def hear(self, limit=None):
@@ -86,14 +86,14 @@ def medians(rounds):
 
 
 def show_table(rows):
-    """The first is the heading; what stands in the first column is a name."""
+    """The first row is the heading; the first column has names."""
     widths = [max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0]))]
     for row in rows:
         print(row[0].ljust(widths[0]) + "".join(c.rjust(w) for c, w in zip(row[1:], widths[1:])))
 
 
 def install_redlock(folder):
-    """None, or why there is no redlock."""
+    """None, or why redlock is missing."""
     if (pathlib.Path(folder) / "node_modules/redlock").exists():
         return None
     if shutil.which("npm") is None or shutil.which("node") is None:
@@ -111,7 +111,7 @@ def install_redlock(folder):
 
 
 class Postgres(postgres.Server):
-    """As shipped, with its data on a disk or in memory; started, with a database for USER."""
+    """With default settings, its data on a disk or in memory; started, with a database for USER."""
 
     def __init__(self, on_disk=True):
         self.on_disk, self.disk = on_disk, None

@@ -1,14 +1,15 @@
 #!/usr/bin/python3 -BP
-"""python.py - a free lock from Python, beside the same calls from C, filelock and redis-py.
+"""python.py - a free lock from Python, compared with the same calls from C, filelock and redis-py.
 
     bench/python.py [-r ROUNDS] [-n COUNT] [-b BUILD]
 
 Acquire and release, one process.  On a file: holdfast.Lock, the C library, filelock.FileLock.
 On one Redis server: holdfast.Lock, the C library, redis.lock.Lock.  All take turns in each
-round, in one direction and then in the other; medians are shown, and medians of the ratios of
-each round.  The last line has all figures as JSON.
+round, forwards and then backwards.  It shows medians, and medians of the ratios of each round.  The last
+line has all figures as JSON.
 
-By Debian's Python, which has the other two; -P, since a file here has the name of one of them.
+Runs with Debian's Python, which has the other two; with -P, because a file here has the name of one of
+them.
 """
 import argparse
 import importlib.util
@@ -30,7 +31,7 @@ sys.path += [str(ROOT / "bindings/python/src"), str(ROOT / "test/server")]
 
 
 def redis_server():
-    """test/server/redis.py, which has the name of what we compare with."""
+    """Loads test/server/redis.py, which has the same name as redis-py."""
     spec = importlib.util.spec_from_file_location("redis_server", ROOT / "test/server/redis.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -38,7 +39,7 @@ def redis_server():
 
 
 def timed(lock):
-    """Measures a lock of Python's."""
+    """Measures a lock in Python."""
     def measure(count):
         start = time.perf_counter()
         for _ in range(count):
@@ -58,7 +59,7 @@ def by_c(driver):
 
 
 def contest(contestants, rounds, count):
-    """{name: [microseconds of each round]}; the first one warms up and is left out."""
+    """{name: [microseconds of each round]}; the first one is a warm-up and left out."""
     found = {name: [] for name in contestants}
     for number in range(rounds + 1):
         names = list(contestants)

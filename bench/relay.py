@@ -1,4 +1,4 @@
-"""relay - a distance between clients and a server on one machine; see relay/delay.c."""
+"""relay - simulates a distance between clients and a server; see relay/delay.c."""
 from peer import Peer
 
 
@@ -10,6 +10,6 @@ class Relay(Peer):
         self.port = int(self.hear(10)[0])
 
     def counts(self):
-        """Since the last time."""
+        """What went through since the last call."""
         trips, segments, size = (int(word) for word in self.ask("?"))
         return {"trips": trips, "segments": segments, "bytes": size}

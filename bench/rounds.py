@@ -1,7 +1,7 @@
-"""rounds - the sides of one store at one distance play, in rounds, and what comes of it.
+"""rounds - runs the sides of one store at one distance, in rounds, and summarizes the results.
 
-In each round all sides play each scenario once, in an order that is drawn anew: whatever disturbs
-the machine for a while disturbs them alike.  A ratio is that of one round.
+In each round all sides run each scenario once, in a random order, so that disturbances of the machine
+affect them alike.  Ratios are computed within a round.
 """
 import statistics
 import time
@@ -10,9 +10,9 @@ from peer import Failed
 from scenarios import IDLE, Scenario
 import sides
 
-WARM = 0.2  # seconds of a first round that does not count
-JAVA_WARM = 2.0  # of what Java is to translate, once
-SETTLE = 0.3  # until a server has noticed that a hundred connections are gone
+WARM = 0.2  # seconds of the warm-up round
+JAVA_WARM = 2.0  # the JIT compiler of Java needs these
+SETTLE = 0.3  # until a server has noticed that a hundred connections are closed
 FIGURES = ["rate", "fair", "p50", "p99", "client_us", "server_us", "requests", "bytes_out", "trips",
            "segments"]
 
@@ -22,7 +22,7 @@ def rounded(value, digits=4):
 
 
 def quartiles(values):
-    """The middle half of them; of two, both."""
+    """The quartiles; of two values, both."""
     first, _, last = statistics.quantiles(values, n=4, method="inclusive")
     return [rounded(first, 3), rounded(last, 3)]
 
@@ -31,7 +31,7 @@ def quartiles(values):
 
 
 def counted(store, side, relay):
-    """What is counted, up to now."""
+    """All counters, up to now."""
     ret = {"client_us": sides.cpu_seconds(side.pids()) * 1e6}
     if store is not None and store.pids():
         seconds = sides.cpu_seconds(store.pids()) + store.reaped()
@@ -40,7 +40,7 @@ def counted(store, side, relay):
 
 
 def played(place, side, scenario, size):
-    """The figures of one turn; what is counted is per operation, in S7 per second."""
+    """The figures of one turn; counters are per operation, in S7 per second."""
     marks = []
 
     def mark():
@@ -81,8 +81,8 @@ def played(place, side, scenario, size):
 
 
 class Place:
-    """`store`: None for commands; `distance`: milliseconds, or "unix"; `until`: when no third
-    round is begun any more."""
+    """`store`: None for commands; `distance`: milliseconds, or "unix"; `until`: after
+    this time no third round begins."""
 
     def __init__(self, store, distance, relay, found, args, until=float("inf")):
         self.store, self.distance, self.relay, self.args = store, distance, relay, args
@@ -100,7 +100,7 @@ class Place:
         return f"{name}{data}{where}"
 
     def play(self, scenario, side, size, warm=False):
-        """If it fails it is not asked again."""
+        """A side that fails is not run again."""
         try:
             figures = played(self, side, scenario, size)
         except (Failed, OSError) as error:
@@ -111,7 +111,7 @@ class Place:
             self.rounds.setdefault((scenario.text, side.name), []).append(figures)
 
     def play_alone(self, scenario):
-        """While no other side has a session: each tells the server now and then that it lives."""
+        """Runs while no other side has a session, because their heartbeats would count."""
         for side in [side for side in self.sides if side.can(scenario)]:
             self.play(scenario, side, scenario.size(self.args.seconds))
             side.dismiss()
@@ -146,7 +146,7 @@ class Place:
                     self.play(scenario, side, scenario.size(self.args.seconds))
 
     def ratios(self, scenario, theirs, key):
-        """How many times theirs ours is, in each round; empty if there is no such thing."""
+        """Our rate divided by theirs, in each round; empty if a side did not run it."""
         ours = self.rounds.get((scenario, "Holdfast"), [])
         if ours is theirs or len(ours) != len(theirs) or not all(one.get(key) for one in theirs):
             return []
@@ -156,7 +156,7 @@ class Place:
         for (scenario, name), rounds in self.rounds.items():
             yield self.result(scenario, name, rounds)
             if scenario == "S1" and ("S1+", "Holdfast") in self.rounds and name != "Holdfast":
-                yield self.result("S1+", name, rounds)  # all others await it
+                yield self.result("S1+", name, rounds)  # all others await the release
 
     def result(self, scenario, name, rounds):
         row = {"store": self.store.name if self.store else "commands",

@@ -1,4 +1,4 @@
-"""scenarios - what is played: "S3:16@5" is scenario 3 with 16 sessions that hold for 5 ms."""
+"""scenarios - the scenarios: "S3:16@5" is scenario 3 with 16 sessions that hold for 5 ms."""
 import re
 
 HANDS = 300  # of S8
@@ -26,19 +26,19 @@ class Scenario:
         self.count, self.hold = int(match[2] or 1), float(match[3] or 0)
 
     def of_one(self):
-        """What one of those is asked who are a process each."""
+        """The request to one of several processes."""
         return f"{self.kind}:1" + (f"@{self.hold:g}" if self.hold else "")
 
     def size(self, seconds):
         return {"S4": self.count, "S6": STARTS, "S7": 0, "S8": HANDS}.get(self.kind, seconds)
 
     def rounds(self, rounds):
-        """What takes long, and what only counts, is not done in each."""
+        """Long scenarios, and those that only count, do not run in every round."""
         most = 1 if self.kind == "S7" or self.count >= 10000 else rounds if self.is_timed() else 3
         return min(most, rounds)
 
     def takes(self, seconds):
-        """About how long a side's turn is."""
+        """About how long a side's turn takes."""
         return {"S4": 2.0, "S6": STARTS * 0.3, "S7": IDLE + 2.0,
                 "S8": 1.0 + self.count / 1000}.get(self.kind, seconds + 0.1)
 

@@ -16,12 +16,12 @@
 
 /* bench/peer.py and bench/peers/turns.py know these offsets. */
 struct shared {
-    /* Under the lock; atomics would hide it if the lock let two in. */
+    /* Not atomic, so that two holders at once would show. */
     volatile uint64_t count;
-    volatile double   released; /* when the last holder began to let go */
+    volatile double   released; /* when the last release began */
 
-    atomic_int       readers, writers; /* who have it */
-    _Atomic uint64_t taken;            /* how many of `took` are filled */
+    atomic_int       readers, writers; /* how many hold it */
+    _Atomic uint64_t taken;            /* used entries of `took` */
     double           took[TOOK];       /* microseconds */
 };
 
@@ -55,15 +55,15 @@ void scene_mark(void)
     must(fgets(line, sizeof line, stdin) != NULL, "reading");
 }
 
-/* ---- Those who take turns ---------------------------------------------------------- */
+/* ---- Turns ------------------------------------------------------------------------ */
 
-/* Many have the same lock. */
+/* Several share one lock. */
 static bool is_contended(const struct scene *scene)
 {
     return scene->number == 3 || scene->number == 5;
 }
 
-/* What the lock protects: whoever writes is alone, and none of those who count is lost. */
+/* The lock protects this: a writer is alone, and no increment is lost. */
 static void have_it(const struct worker *w, bool write, double since)
 {
     double   now = now_us(), released = shared->released;
@@ -109,7 +109,7 @@ static void *work(void *data)
     do {
         take_turn(w);
         w->count++;
-    } while (now_us() < w->end); /* one at least, however short the time */
+    } while (now_us() < w->end); /* at least one turn, however short the time */
     return NULL;
 }
 
@@ -129,7 +129,7 @@ static void sit_down(struct worker *w, const struct way *way, const struct scene
     w->me = way->join(&w->seat);
 }
 
-/* `seconds`: how long it is to take, then how long it took without the joining. */
+/* `seconds`: how long it should take; set to how long it took, without the joining. */
 static unsigned long repeat(const struct way *way, const struct scene *scene,
                             double *seconds, unsigned long *least)
 {
@@ -157,7 +157,7 @@ static unsigned long repeat(const struct way *way, const struct scene *scene,
     return count;
 }
 
-/* ---- What is asked ------------------------------------------------------------------- */
+/* ---- Requests ----------------------------------------------------------------------- */
 
 static bool read_scene(struct scene *scene, const char *line, double *size)
 {
@@ -221,7 +221,7 @@ int scene_main(const struct way *way, const char *file)
         take_first(way);
         return 0;
     }
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* who holds for 1 ms holds for 1 ms */
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* so that a sleep of 1 ms takes 1 ms */
     share(file);
     while (fgets(line, sizeof line, stdin) != NULL) {
         must(read_scene(&scene, line, &size), line);

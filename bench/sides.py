@@ -1,8 +1,7 @@
-"""sides - who is compared: the programs of bench/peers and bench/floors, and how to ask them.
+"""sides - the programs that are compared, of bench/peers and bench/floors, and how to talk to them.
 
-A side is one process, or as many as there are sessions.  Those of C and Python share a file
-with its other processes, see scene.c: what they count there must come out, and there they say
-how long each hand-over took.
+A side is one process, or one per session.  Those in C and Python share a file among their processes, see
+scene.c: they check their counts there, and record how long each hand-over took.
 """
 import array
 import contextlib
@@ -18,34 +17,34 @@ import time
 
 from peer import ROOT, Failed, Peer, install_redlock
 from stores import MEMORY
-import beside
+import server_process
 import curator
 import etcd
 
 HEADER = 32  # bytes of struct shared before `took`
 SIZE = HEADER + 8 * 200000
-LIMIT = 90.0  # seconds beyond what was asked for, until an answer is given up
+LIMIT = 90.0  # seconds to wait for an answer, beyond the requested time
 ALL = {"S1", "S1+", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"}
 MANY = {"S3", "S5", "S9"}  # scenarios of many sessions
-CROWDS = {"S4", "S7", "S8"}  # of many who wait in one process
-THREADS = 1000  # so many wait at most where each needs one, with a look at the whole line
-CONNECTIONS = 100  # and where each has a connection
+CROWDS = {"S4", "S7", "S8"}  # of many waiters in one process
+THREADS = 1000  # the most waiters if each is a thread and lists the whole queue
+CONNECTIONS = 100  # and if each has a connection
 DEBIAN = "/usr/bin/python3"  # has kazoo and redis-py
 
 
 def cpu_seconds(pids):
-    """Of all threads of these processes, since they began."""
+    """Processor time of all threads of these processes, since they started."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(OSError):
-            total += time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid(3) has it
+            total += time.clock_gettime(~pid << 3 | 2)  # see clock_getcpuclockid(3)
     return total
 
 
 class Side:
-    """`plays`: which scenarios; `argv`: of one of its processes; `processes`: of how many
-    sessions it is at most, if each is a process of its own; else 0; `waiters`: how many there
-    can be in S4, S7 and S8; `heavy`: has a connection for each of them, which are dismissed."""
+    """`plays`: its scenarios; `argv`: the command line of one process; `processes`: the most sessions, if
+    each is a process, else 0; `waiters`: the most waiters in S4, S7 and S8; `heavy`: each of them has a
+    connection, which is closed afterwards."""
 
     def __init__(self, name, argv, plays, *, processes=0, shares=True, floor=False, env=None,
                  waiters=10000, heavy=False):
@@ -72,7 +71,7 @@ class Side:
         return self
 
     def dismiss(self):
-        """All its processes; it has others when it plays again."""
+        """Ends all its processes; the next scenario starts new ones."""
         for peer in self.peers:
             with contextlib.suppress(BrokenPipeError):
                 peer.process.stdin.close()
@@ -103,8 +102,8 @@ class Side:
 
     def play(self, scenario, size, at_marks=()):
         """{operations, seconds, fair, p50, p99}, the last two in microseconds; some may be
-        missing.  `fair`: so many if all sessions had had no more turns than the one with the
-        fewest.  `at_marks`: functions to call where S7 and S8 have a mark."""
+        missing.  `fair`: operations, if every session had as few turns as the one with the
+        fewest.  `at_marks`: functions to call at the marks of S7 and S8."""
         if scenario.kind == "S6":
             return self.start_afresh(int(size))
         alone = not self.processes or scenario.kind not in MANY
@@ -127,7 +126,7 @@ class Side:
             figures |= {"p50": statistics.median(float(words[4]) for words in said),
                         "p99": max(float(words[5]) for words in said)}
         figures |= self.shared_figures(scenario, figures["operations"])
-        if scenario.kind in ("S4", "S7"):  # how long it was waited for
+        if scenario.kind in ("S4", "S7"):  # seconds to wait
             figures = {key: figures[key] for key in ("operations", "seconds")}
         return figures
 
@@ -154,7 +153,7 @@ class Side:
         return {"p50": statistics.median(took), "p99": took[int((len(took) - 1) * 0.99)]}
 
     def start_afresh(self, times):
-        """From the start of a process until it has its first lock."""
+        """The time from the start of a process to its first lock."""
         took = []
         for _ in range(times):
             begin = time.monotonic()
@@ -170,7 +169,7 @@ class Side:
                 "p50": statistics.median(took), "p99": max(took)}
 
 
-# ---- Who there is -------------------------------------------------------------------------------
+# ---- All sides ---------------------------------------------------------------------------------
 
 
 def holdfast(store, port, args, processes):
@@ -236,11 +235,11 @@ SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
          "postgres": of_postgres, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
 
 
-# How many of them play what there is for many; for an estimate before there are servers.
+# How many of them run the scenarios of many sessions, to estimate the time before there are servers.
 PLAYERS = {"sqlite": {"S1": 3, "S2": 3, "S3": 3},
            "zookeeper": {"S1": 5, "S2": 5, "S3": 3, "S4": 6, "S8": 4, "S9": 5},
            "redis": {"S1": 5, "S2": 5, "S3": 4, "S4": 5, "S5": 1, "S7": 3, "S8": 3, "S9": 5},
-           "postgres": {"S1": 5, "S3": 3}}  # else 2; in rounds, more for what takes long
+           "postgres": {"S1": 5, "S3": 3}}  # else 2; in rounds, more for long ones
 
 
 # ---- Commands -----------------------------------------------------------------------------------
@@ -257,7 +256,7 @@ class Command(Side):
 
 
 def commands(stack, stores, args, port_of):
-    """`port_of(port)`: of what stands before a server."""
+    """`port_of(port)`: of the relay in front of a server."""
     program = str(args.build / "bench/death/next")
     folder = tempfile.mkdtemp(prefix="holdfast-flock.", dir=MEMORY)
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -269,8 +268,8 @@ def commands(stack, stores, args, port_of):
     yield Command("flock(1)", ["flock", f"{folder}/lock", program])
     try:
         with args.cores.of("servers"):
-            server = beside.started(etcd.Etcd())
-    except beside.Missing as missing:
+            server = server_process.started(etcd.Etcd())
+    except server_process.Missing as missing:
         args.leave_out("etcdctl lock", str(missing))
         return
     stack.callback(server.stop)

@@ -1,25 +1,25 @@
 #!/usr/bin/env -S python3 -B
-"""start.py - what a command under a lock costs beside `flock`, on the file store.
+"""start.py - what a command under a lock costs, compared with `flock`, on the file store.
 
     bench/start.py [-n TIMES] [--json] [HOLDFAST...]
 
-HOLDFAST are the commands to measure, build/holdfast if none is named: name two builds to
-have them side by side.  All take turns in one run:
+HOLDFAST are the commands to measure, by default build/holdfast; name two builds to compare them.  All take
+turns in one run:
 
     true        the command alone, as `env` would start it
     flock       flock F true
-    version     holdfast --version: what it takes to get into main()
-    run         holdfast run x -- true, of a lock that is free
+    version     holdfast --version: the time to get into main()
+    run         holdfast run x -- true, with a free lock
 
-"p10" and "median" are of the time from the start until the end was seen, in ms, and "ratio"
-is the median beside flock's.  "cpu" is the median of the time that all processors spent on it,
-of all its processes: it says more than the clock on a machine that is busy.
+"p10" and "median" are the time in ms from the start until the end was seen, and "ratio" is the median
+divided by flock's.  "cpu" is the median of the processor time of all its processes: on a busy machine it
+says more than the clock.
 
-Then the memory, in KiB, of one that holds and of one that waits: of `run`, of its guardian,
-and of a flock.  "rss" is all that a process sees, "pss" its share of that, "own" is what
-nobody else has, and "locked" what cannot be swapped out.
+Then the memory, in KiB, of a holder and of a waiter: of `run`, of its guardian, and of a flock.  "rss" is
+all resident memory of a process, "pss" its share of that, "own" is memory that no other process has, and
+"locked" cannot be swapped out.
 
-The last line has all figures as JSON, with --json.
+With --json, the last line has all figures as JSON.
 """
 import argparse
 import contextlib
@@ -40,7 +40,7 @@ FIELDS = {"rss": ["Rss"], "pss": ["Pss"], "own": ["Private_Clean", "Private_Dirt
 
 
 def run_once(argv, env):
-    """Milliseconds by the clock, and of processor time."""
+    """Milliseconds of real time and of processor time."""
     begin = time.perf_counter_ns()
     pid = os.posix_spawn(argv[0], argv, env)
     _, status, usage = os.wait4(pid, 0)
@@ -51,7 +51,7 @@ def run_once(argv, env):
 
 
 def take_turns(cases, times):
-    """{name: [(ms, cpu), ...]}; the first round warms up and does not count."""
+    """{name: [(ms, cpu), ...]}; the first round is a warm-up."""
     found = {name: [] for name in cases}
     for number in range(times + 1):
         for name, (argv, env) in cases.items():
@@ -106,7 +106,7 @@ def started(argv, env):
 
 
 def is_asleep(pid):
-    """It sleeps, and so do all its children."""
+    """The process sleeps, and so do all its children."""
     return all(state_of(one) == "S" for one in [pid, *children_of(pid)])
 
 
@@ -116,9 +116,9 @@ def measure_flock(folder, env):
         await_true("flock", lambda: children_of(holder) and is_asleep(holder))
         with started([*argv, "true"], env) as waiter:
             await_true("a flock that waits", lambda: is_asleep(waiter))
-            time.sleep(0.2)  # until it is in the call
+            time.sleep(0.2)  # until it is in the system call
             figures = {"holding": memory_of(holder), "waiting": memory_of(waiter)}
-        for child in children_of(holder):  # flock itself does not end it
+        for child in children_of(holder):  # flock does not end its command
             os.kill(child, 15)
     return figures
 
@@ -173,7 +173,7 @@ def main():
                        for part, figures in measure_run(holdfast, own).items()}
         with open(os.devnull, "w", encoding="ascii") as null:
             said = os.dup(1)
-            os.dup2(null.fileno(), 1)  # what --version says
+            os.dup2(null.fileno(), 1)  # the output of --version
             times = sum_up(take_turns(cases, args.times))
             os.dup2(said, 1)
     show_table("ms", ["p10", "median", "ratio", "cpu"], times, 2)

@@ -1,7 +1,6 @@
-"""stores - servers for the programs here: each store as a class with its addresses.
+"""stores - servers for the benchmarks: a class for each store, with its addresses.
 
-`port` in what follows is that of a relay before the server, "unix" for its socket, or None
-for its own.
+`port` below is that of a relay in front of the server, "unix" for its socket, or None for its own port.
 """
 import os
 import pathlib
@@ -14,15 +13,15 @@ import postgres
 import redis
 import zookeeper
 
-LEASE = 15.0  # seconds, of all stores that have one, unless they are told
-REDIS_AGE = LEASE + 1  # a server younger than the lease grants nothing: it may have crashed
-ZOOKEEPER_FLAGS = ["-Xmx1g", "-XX:TieredStopAtLevel=4"]  # as shipped
+LEASE = 15.0  # seconds, the default of all stores with leases
+REDIS_AGE = LEASE + 1  # a server grants nothing for this long after its start: it may have crashed
+ZOOKEEPER_FLAGS = ["-Xmx1g", "-XX:TieredStopAtLevel=4"]  # the default
 MEMORY = "/dev/shm"
 
 
 class Store:
-    """`data`: where, "memory" or "disk"; `system`: the kind of file system that is;
-    `ready`: from when on it grants."""
+    """`data`: "memory" or "disk"; `system`: the kind of file system; `ready`: when it begins to grant
+    locks."""
     name = host = port = system = None
     has_unix = False
     ready = 0.0
@@ -34,11 +33,11 @@ class Store:
         return pathlib.Path(made)
 
     def url(self, space=None, ttl=None, port=None):
-        """As Holdfast has it."""
+        """The URL for Holdfast."""
         raise NotImplementedError
 
     def address(self, port=None):
-        """As others have it."""
+        """The address for others."""
         return f"{self.host}:{port or self.port}"
 
     def pids(self):
@@ -46,11 +45,11 @@ class Store:
         return []
 
     def reaped(self):
-        """Processor seconds of those of its processes that have ended."""
+        """Processor seconds of its processes that have ended."""
         return 0.0
 
     def counts(self):
-        """What the server counts by itself."""
+        """The counters of the server itself."""
         return {}
 
 
@@ -61,7 +60,7 @@ class Sqlite(Store):
         self.data, self.path = data, self.folder(stack, data)
 
     def url(self, space=None, ttl=None, port=None):
-        return f"sqlite:{self.path}/{space or 'locks'}.db?history=0"  # as the others: none keeps any
+        return f"sqlite:{self.path}/{space or 'locks'}.db?history=0"  # the others keep none
 
     def address(self, port=None):
         return str(self.path)
@@ -71,7 +70,7 @@ class Zookeeper(Store):
     name = "zookeeper"
 
     def __init__(self, stack, data="memory", fsync=None):
-        """On a disk each transaction is flushed before it is answered (forceSync), as shipped."""
+        """On a disk it flushes each transaction before it answers (forceSync), as by default."""
         self.data = data
         config = {"dataDir": self.folder(stack, data), "maxSessionTimeout": 900000}
         config |= {"preAllocSize": 65536} if data == "disk" else {}
@@ -172,6 +171,6 @@ STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Poole
 
 
 def start_stores(stack, names, data=None, fsync="always"):
-    """`data`: "memory" or "disk"; or as each has it if nothing is said."""
+    """`data`: "memory" or "disk"; None: the default of each."""
     more = {"data": data} if data else {}
     return [kind(stack, fsync=fsync, **more) for name, kind in STORES.items() if name in names]

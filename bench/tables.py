@@ -1,13 +1,13 @@
-"""tables - what bench/page.py found, as the tables of docs/performance.md.
+"""tables - prints the results of bench/page.py as the tables of docs/performance.md.
 
-    bench/tables.py pictures/performance.json
+    bench/tables.py tools/pictures/performance.json
 """
 import json
 import pathlib
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pictures"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools/pictures"))
 import chart  # noqa: E402
 
 LINES = (10, 100, 1000, 10000)
@@ -58,7 +58,7 @@ def both(*values):
 
 
 def table(heading, rows):
-    """Rows without a figure are left out."""
+    """Leaves out rows without a figure."""
     kept = [["", *heading], *(row for row in rows if any(row[1:]))]
     text = ["| " + " | ".join(row) + " |" for row in kept]
     return "\n".join([text[0], "|---" * len(kept[0]) + "|", *text[1:]])
@@ -115,7 +115,7 @@ def redis(found):
         row("16 sessions take turns, times redlock", "S3:16", "redlock"),
         row("... if all sessions count as the one with the fewest turns", "S3:16", "redlock", fair),
         row("... p99 of a hand-over, ours and redlock's", "S3:16", "redlock", tails),
-        row("... p50, ours and a bare `RPUSH` to one who waits", "S3:16", "RPUSH, BLPOP", hands),
+        row("... p50, ours and a bare `RPUSH` to a waiter", "S3:16", "RPUSH, BLPOP", hands),
         row("1,000 waiters of one process, times redlock", "S4:1000", "redlock"),
     ])
 
@@ -175,10 +175,10 @@ def lines(found):
         values = [found.get("p50", store, f"S8:{count}", side) for count in LINES]
         return [label, *(f"{value:,.0f}" if value else "" for value in values)]
     return table([f"{count:,}" for count in LINES], [
-        row("Redis", "redis"), row("... redlock, no line", "redis", "redlock"),
+        row("Redis", "redis"), row("... redlock, no queue", "redis", "redlock"),
         row("PostgreSQL", "postgres"), row("... `pg_advisory_lock`", "postgres", "advisory"),
         row("a file", "sqlite"), row("ZooKeeper", "zookeeper"),
-        row("... a bare `getChildren` of such a line", "zookeeper", "getChildren"),
+        row("... a bare `getChildren` of such a queue", "zookeeper", "getChildren"),
         row("... Curator", "zookeeper", "Curator"), row("... kazoo", "zookeeper", "kazoo")])
 
 
@@ -197,7 +197,7 @@ def idle(found):
 
 
 def disk(found):
-    """Where data is on a disk, beside memory."""
+    """Data on a disk, compared with data in memory."""
     rows = []
     for store, fsync, sides in (("zookeeper", None, ("Curator", "create, delete")),
                                 ("redis", "always", ("redlock", "SET NX, delete")),
@@ -218,7 +218,7 @@ def disk(found):
 
 
 def spread(found):
-    """How far apart the middle half of the rounds is, in percent of the median."""
+    """The interquartile range of the rounds, in percent of the median."""
     widths = [100 * (row["times_quartiles"][1] - row["times_quartiles"][0]) / 2 / row["times"]
               for row in found.rows.values() if row.get("times") and row.get("times_quartiles")]
     if not widths:
@@ -230,7 +230,7 @@ def spread(found):
 
 TABLES = [("ZooKeeper, times a warm Curator", zookeeper), ("Redis", redis), ("PostgreSQL", postgres),
           ("PostgreSQL: sessions with a lock each, together", sessions), ("A file", file),
-          ("Long lines: p50 of a hand-over in µs, with so many waiting", lines),
+          ("Long queues: p50 of a hand-over in µs, by the number of waiters", lines),
           ("1,000 waiters, nothing happens", idle), ("Data on a disk", disk), ("Spread", spread)]
 
 

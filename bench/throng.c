@@ -1,5 +1,5 @@
-/* throng.c - many threads of one process wait for one lock, for those whose lock is a call that
- * blocks.  (crowd.c is how Holdfast does it.)
+/* throng.c - many threads of one process wait for one lock, for locks whose acquire blocks.
+ * (Holdfast uses crowd.c.)
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -7,20 +7,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define SETTLE_US  500000 /* from the last one's call until it surely waits */
+#define SETTLE_US  500000 /* after the last call, until it certainly waits */
 #define STACK_SIZE ((size_t)256 * 1024)
 
 struct throng {
     const struct way *way;
     atomic_size_t     asked; /* how many have called take() */
-    unsigned long     hands; /* so many are wanted, of those who queue again; else 0 */
+    unsigned long     hands; /* how many hand-overs, if waiters queue again; else 0 */
 
     atomic_int holders;
 
-    /* Whoever has the lock reads and writes these. */
-    unsigned long count;    /* how often it went to one who waited */
-    double        released; /* when the last holder began to let go */
-    double        ended;    /* when it had gone so often */
+    /* The lock protects these. */
+    unsigned long count;    /* hand-overs to a waiter so far */
+    double        released; /* when the last release began */
+    double        ended;    /* when `hands` was reached */
 };
 
 struct waiter {
@@ -78,7 +78,7 @@ static void start(struct waiter *waiters, size_t count, struct throng *t)
         pause_us(100);
 }
 
-/* In S8 it goes from one session to the other, if a session can have so many. */
+/* In S8 each hand-over is from one session to the other, if a session can have so many waiters. */
 static void *join(const struct way *way, const struct scene *scene, size_t number)
 {
     struct seat seat = { .lock = "throng" };

@@ -1,4 +1,4 @@
-"""victim - those who hold a lock and are killed, and what is seen of it; see death.py."""
+"""victim - a holder that is killed, and how we observe its death; see death.py."""
 import contextlib
 import itertools
 import json
@@ -10,22 +10,22 @@ import threading
 import time
 
 from peer import Failed, Peer
-import beside
+import server_process
 import postgres
 
 LIMIT = 40.0  # seconds: longer than any lease here, with a third of it and two ticks more
-# A pipeline, a double fork, one in a session of its own, and one that did both.  The left one
-# of the pipeline eats memory when it is told to.
+# A pipeline, a double fork, a process in its own session, and one that did both.  The left side of the
+# pipeline uses up memory on request.
 TREE = """
 ( sleep 1000 & ) &
 setsid sleep 1000 &
 ( setsid sleep 1000 & )
 { read -r _ && exec tail /dev/zero; } | sleep 1000
 """
-STUBBORN = "trap '' TERM\n" + TREE  # ends by SIGKILL alone
+STUBBORN = "trap '' TERM\n" + TREE  # only SIGKILL ends it
 MEMBERS = ["sh", "sh", "sleep", "sleep", "sleep", "sleep"]
 
-numbers = itertools.count(1)  # of locks: each round has its own
+numbers = itertools.count(1)  # each round has its own lock
 
 
 def name_of(pid):
@@ -34,12 +34,12 @@ def name_of(pid):
 
 
 class Deaths(threading.Thread):
-    """Sees when processes die.  A pidfd can be read from when its process has ended; we are
-    told a moment later.  `fds` can be inherited, see death/next.c."""
+    """Notices when processes die.  A pidfd becomes readable when its process has ended; we wake a moment
+    later.  `fds` can be inherited, see death/next.c."""
 
     def __init__(self, pids):
         super().__init__(daemon=True)
-        self.seen = {}  # of a process: when, in nanoseconds of the monotonic clock
+        self.seen = {}  # process: time of death, in nanoseconds of the monotonic clock
         self.pids = {os.pidfd_open(pid): pid for pid in pids}
         self.fds = list(self.pids)
         self.poll = select.poll()
@@ -82,7 +82,7 @@ class Place:
         self.env = os.environ | {"HOLDFAST_URL": url}
 
     def run(self, *command, options=(), inside=list, **more):
-        """`inside`: gives the command line that runs another elsewhere."""
+        """`inside`: wraps a command line, to run it elsewhere."""
         argv = [self.args.holdfast, "run", "-q", *options, self.name, "--", *command]
         return Peer(inside(argv), env=self.env, **more)
 
@@ -92,11 +92,11 @@ class Place:
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
     def until_waited_for(self):
-        beside.until("one waits", lambda: len(self.show().get("waiters", [])) == 1, LIMIT)
+        server_process.until("one waits", lambda: len(self.show().get("waiters", [])) == 1, LIMIT)
 
     @contextlib.contextmanager
     def watched(self, pids):
-        """Gives Deaths of these, and the next in line, which looks for them first of all."""
+        """Returns Deaths of these, and the next waiter, whose command checks them first."""
         with Deaths(pids) as deaths, \
                 self.run(self.args.next, *deaths.fds, pass_fds=deaths.fds) as waiter:
             self.until_waited_for()
@@ -104,20 +104,20 @@ class Place:
 
 
 def tree_of(holder):
-    """The guardian of `holdfast run`, and what its command started: all that is below it."""
+    """The guardian of `holdfast run` and all its descendants."""
     found = []
 
     def complete():
         found[:] = postgres.children(holder.process.pid)
         return sorted(map(str, map(name_of, found))) == sorted(["holdfast-guard", *MEMBERS])
 
-    beside.until("the tree is up", complete, LIMIT)
+    server_process.until("the tree is up", complete, LIMIT)
     guardian = next(pid for pid in found if name_of(pid) == "holdfast-guard")
     return guardian, [pid for pid in found if pid != guardian]
 
 
 def outcome(killed, deaths, waiter):
-    """Of one round, in milliseconds.  Who was alive is what the next found itself."""
+    """The result of one round, in milliseconds; `alive` is what the next command found."""
     _, started, alive = waiter.hear()
     return {"ms": (int(started) - killed) / 1e6, "gone_ms": (deaths.last() - killed) / 1e6,
             "alive": int(alive)}

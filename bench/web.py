@@ -5,16 +5,16 @@
 
 On a store of its own, filled by bench/web/crowd:
 
-    look      from the start of holdfast-web until it has seen all lines, and its memory then
-    idle      processor time of holdfast-web while nothing changes, with 0, 1 and 20 clients of
-              its stream, in percent of one processor; on redis also how many commands a second
-              the server had, with it and without
-    update    a lock changes hands: until a client of the stream has been told, in ms; then the
-              same for 100 locks at once, all told
-    page      in chromium, if it is there: first paint, until rows are there, and the time of
-              the page's own work for one message in which 1 and 100 locks change
+    look      the time from the start of holdfast-web until it has read all locks, and its memory then
+    idle      processor time of holdfast-web while nothing changes, with 0, 1 and 20 clients of its
+              stream, in percent of one processor; on Redis also the server's commands per second,
+              with holdfast-web and without
+    update    a lock changes hands: the time until a client of the stream has the update, in ms; then the
+              same for 100 locks at once
+    page      in chromium, if installed: first paint, first rows, and the page's own work for one message
+              in which 1 and 100 locks change
 
-The last line has all figures as JSON, with --json.
+With --json, the last line has all figures as JSON.
 """
 import argparse
 import contextlib
@@ -47,7 +47,7 @@ class Crowd:
             raise SystemExit("the crowd did not come")
 
     def hand_over(self, count):
-        """Returns when the first was asked to give up."""
+        """Returns the time of the first release."""
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
 

@@ -1,5 +1,5 @@
-# Text files of a target as C: src/store/x/y.sql becomes store/x/y.sql.h, and web/page/y.js
-# web/page/y.js.h, with the string `y_sql` or `y_js` in it.
+# Embeds text files of a target as C strings: src/store/x/y.sql becomes store/x/y.sql.h with the string
+# `y_sql`, and programs/web/page/y.js becomes web/page/y.js.h with `y_js`.
 function(hf_embed target)
     foreach(file IN LISTS ARGN)
         set(base ${PROJECT_SOURCE_DIR}/src)

@@ -1,6 +1,5 @@
-# How everything is compiled.  `hf_flags` is linked by whatever is ours; nothing
-# of it reaches those who link the library.  `hf_warnings` is the part of it that has no
-# influence on what comes out.
+# Compiler flags.  All our targets link `hf_flags`; programs that link the library do not inherit them.
+# `hf_warnings` is the part that does not influence the output.
 include(CheckCCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported()
@@ -29,7 +28,7 @@ if(HF_SANITIZE)
         -fsanitize=${HF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(hf_flags INTERFACE -fsanitize=${HF_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-    # Debian's compilers may set a lower level by themselves: unset it first.
+    # Debian's compilers may define a lower level: undefine it first.
     target_compile_options(hf_flags INTERFACE -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
     foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
         string(MAKE_C_IDENTIFIER "HF_HAS${flag}" has)

@@ -1,4 +1,4 @@
-# What `make install` puts where.
+# Installation.
 install(TARGETS holdfast_static holdfast_shared EXPORT holdfast)
 install(FILES include/holdfast.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -7,7 +7,7 @@ if(TARGET holdfast)
     install(TARGETS holdfast ${HF_PROGRAMS})
 endif()
 
-# pkg-config.  Written when it is installed: `cmake --install --prefix` chooses where.
+# pkg-config.  Written at installation, because `cmake --install --prefix` chooses the prefix.
 list(TRANSFORM HF_STORE_LINKS PREPEND "-l" OUTPUT_VARIABLE pc_libs)
 list(JOIN pc_libs " " pc_libs)
 foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
@@ -18,7 +18,7 @@ foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
     endif()
 endforeach()
 set(prefix @prefix@) # for the second time
-configure_file(holdfast.pc.in holdfast.pc.in @ONLY)
+configure_file(cmake/holdfast.pc.in holdfast.pc.in @ONLY)
 install(CODE "
     file(REAL_PATH \"\${CMAKE_INSTALL_PREFIX}\" prefix EXPAND_TILDE)
     configure_file(${PROJECT_BINARY_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)")

@@ -1,13 +1,11 @@
 # hf_load(FOLDER NAME LIBRARY RET)
 #
-# src/FOLDER/NAME.list has the headers and the functions of LIBRARY, a file, that we use.
-# They are loaded when a URL needs them: NAME.h and NAME.c are made from the list, and
-# src/net/library.h tells the rest.  RET gets the sources.  With HF_LINK_STORES there are
-# none: the library is linked, as in a program that is to have all in one file.
+# src/FOLDER/NAME.list lists the headers and functions of LIBRARY, a file, that we use.  They are loaded
+# when a URL needs them: NAME.h and NAME.c are generated from the list; see src/net/library.h.  RET gets
+# the sources.  With HF_LINK_STORES there are none, and the library is linked, as for a static program.
 #
-# The library is looked for by the name that a linker would note down, its soname, for the
-# next one may have other structs.  Debian names its packages by the same rule: libpq5 has
-# libpq.so.5.
+# The library is loaded by its soname, because another version may have other structs.  Debian names its
+# packages by the same rule: libpq5 has libpq.so.5.
 option(HF_LINK_STORES "Link what servers need instead of loading it" OFF)
 
 function(hf_soname library ret)

@@ -1,9 +1,9 @@
-# holdfast-next: the command as its next version could be, build/next/holdfast.  The layout
-# number of every store is higher by one (HF_LAYOUT_BUMP in src/store/store.h), and nothing
-# else differs.  Tests let both meet on one store.
+# holdfast-next: build/next/holdfast, a command as the next version could be.  It differs only in the
+# layout number of every store, which is higher by one (HF_LAYOUT_BUMP in src/store/store.h).  Tests run
+# both on one store.
 #
-# Only the sources that name HF_LAYOUT_BUMP are compiled again.  The linker takes all else from
-# libholdfast.a: no header but store.h may name it, or some objects would not be compiled again.
+# Only sources that name HF_LAYOUT_BUMP are compiled again; the linker takes the rest from
+# libholdfast.a.  So no header but store.h may name it, or some objects would be missing.
 get_target_property(all hf_objects SOURCES)
 set(sources "")
 foreach(file IN LISTS all)

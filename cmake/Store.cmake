@@ -1,15 +1,14 @@
 # hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...]
 #          [LIBRARY name...] [LOAD library] [HEADER header])
 #
-# Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
-# the targets it gives; LIBRARY what -l wants of those who link libholdfast.a by pkg-config.
-# LOAD: a library that comes without a package, and is loaded when a URL needs it (see
-# Load.cmake); its HEADER may be in a folder NAMEd after the store.  NET: it speaks to a
-# server, and needs src/net, OpenSSL and src/store/remote.  SERVED: it is one of those that
-# share src/store/served.
-# OPTIONAL makes an option HF_STORE_<NAME>; in src/store/store.c, and there only, the macro
-# of that name is defined when the store is in: whoever changes the option need not compile
-# all else again.  HF_LEFT_OUT has the names of what is not in.
+# Adds src/store/NAME to the library.  PACKAGE is for find_package(), LINK has its targets; LIBRARY are
+# the libraries (-l) for programs that link libholdfast.a by pkg-config.  LOAD: a library without a
+# package, which is loaded when a URL needs it (see Load.cmake); its HEADER may be in a folder NAMEd
+# after the store.  NET: it talks to a server, and needs src/net, OpenSSL and src/store/remote.  SERVED:
+# it uses src/store/served.
+# OPTIONAL makes an option HF_STORE_<NAME>.  The macro of that name is defined only in
+# src/store/store.c, if the store is built, so that a change of the option does not recompile the rest.
+# HF_LEFT_OUT has the names of stores that are not built.
 set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
 set(HF_STORE_LINKS "")
@@ -25,7 +24,7 @@ macro(hf_link package targets names)
     list(APPEND HF_STORE_LINKS ${names})
 endmacro()
 
-# src/net and src/store/remote, once for however many stores.
+# src/net and src/store/remote, once for all stores.
 macro(hf_net)
     if(net IN_LIST HF_LEFT_OUT)
         list(REMOVE_ITEM HF_LEFT_OUT net remote)
@@ -45,7 +44,7 @@ macro(hf_net)
     endif()
 endmacro()
 
-# src/store/served, likewise.
+# src/store/served, also once.
 macro(hf_served)
     if(served IN_LIST HF_LEFT_OUT)
         list(REMOVE_ITEM HF_LEFT_OUT served)
@@ -61,8 +60,8 @@ macro(hf_store name)
         option(${store_macro} "The ${name}: store" ON)
     endif()
     if(NOT store_OPTIONAL OR ${store_macro})
-        file(GLOB store_sources CONFIGURE_DEPENDS src/store/${name}/*.c)
-        file(GLOB store_texts CONFIGURE_DEPENDS
+        file(GLOB_RECURSE store_sources CONFIGURE_DEPENDS src/store/${name}/*.c)
+        file(GLOB_RECURSE store_texts CONFIGURE_DEPENDS
             src/store/${name}/*.sql src/store/${name}/*.lua)
         hf_embed(hf_objects ${store_texts})
         set_property(SOURCE src/store/store.c APPEND PROPERTY

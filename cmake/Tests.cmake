@@ -1,21 +1,21 @@
-# Test and benchmark programs: targets `tests`, `benches` and `examples`, not
-# built by default.
+# Test and benchmark programs: targets `tests`, `benches` and `examples`, not built by default.
 #
 # Every .c or .cpp file with a main() under test/ is a program, found by itself and put
 # in the build folder at the same path.  The other .c files of its folder are
 # linked into it, and those of test/lib into all; they are compiled once.  Nothing is
 # listed by hand.
-# What is called after something left out of the library, net_x.c without src/net or
-# test/redis without that store, is left out too; so is C++ without a compiler for it.
+# Files and folders that are called after something left out of the library are left out, too:
+# test/redis, test/unit/store/redis or redis_x.c without that store, test/unit/net without
+# src/net.  So is C++ without a compiler for it.
 #
-# What test/run does not run in a tree need not be linked there; the presets say what:
+# A tree need not link the tests that test/run does not run there; the presets choose:
 #   HF_TESTS_ELSEWHERE  folders that are left out
-#   HF_TESTS_UNLESS     a line that programs have which are left out
-#   HF_TESTS_LINKED     if set, the only folders that are linked; others are compiled, not more
+#   HF_TESTS_UNLESS     programs that have such a line are left out
+#   HF_TESTS_COMPILED   folders that are compiled, for the compiler's warnings, but not linked;
+#                       where this is set, so are the programs that HF_TESTS_UNLESS leaves out
 
-# There are more than a hundred programs with the library in each: gold links them in a
-# tenth of the time.  What is installed is linked by the usual linker, and so is what clang's
-# sanitizers go into: gold warns about them.
+# Gold links more than a hundred programs with the library in each in a tenth of the time.  Installed
+# programs use the usual linker, and so do clang's sanitizers, about which gold warns.
 include(CheckLinkerFlag)
 if(NOT HF_SANITIZE OR CMAKE_C_COMPILER_ID STREQUAL "GNU")
     check_linker_flag(C -fuse-ld=gold HF_HAS_GOLD)
@@ -34,18 +34,20 @@ if(CMAKE_CXX_COMPILER)
     list(APPEND HF_SOURCES *.cpp)
 endif()
 
-# The sources below `folder`, parted into those that have a main() and the rest.
-function(hf_part folder ret_programs ret_parts)
+# The sources below `folder`: those that have a main(), those that HF_TESTS_UNLESS leaves out,
+# and the rest.
+function(hf_part folder ret_programs ret_left_out ret_parts)
     list(JOIN HF_LEFT_OUT "|" left_out)
     if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} OR IS_DIRECTORY ${folder})
         list(TRANSFORM HF_SOURCES PREPEND ${folder}/ OUTPUT_VARIABLE patterns)
         file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
     endif()
     set(programs "")
+    set(unlinked "")
     set(parts "")
     if(left_out)
         list(FILTER files EXCLUDE REGEX
-            "/(${left_out})_[^/]*$|^${PROJECT_SOURCE_DIR}/test/(${left_out})/")
+            "^${PROJECT_SOURCE_DIR}/(test|bench)/(.*/)?(${left_out})(/|_[^/]*$)")
     endif()
     foreach(file IN LISTS files)
         file(STRINGS ${file} main REGEX "^int main\\(" LIMIT_COUNT 1)
@@ -53,7 +55,7 @@ function(hf_part folder ret_programs ret_parts)
             file(STRINGS ${file} unless REGEX "${HF_TESTS_UNLESS}" LIMIT_COUNT 1)
         endif()
         if(main AND unless)
-            continue()
+            list(APPEND unlinked ${file})
         elseif(main)
             list(APPEND programs ${file})
         else()
@@ -61,26 +63,32 @@ function(hf_part folder ret_programs ret_parts)
         endif()
     endforeach()
     set(${ret_programs} ${programs} PARENT_SCOPE)
+    set(${ret_left_out} ${unlinked} PARENT_SCOPE)
     set(${ret_parts} ${parts} PARENT_SCOPE)
 endfunction()
 
-# Where `target` finds headers.
+# Include folders of `target`.
 function(hf_includes target)
     target_include_directories(${target} PRIVATE
-        include src test view ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
+        include src test programs/view programs ${PROJECT_SOURCE_DIR} programs/cli
+        ${PROJECT_BINARY_DIR}/embed
         ${HF_STORE_INCLUDES})
 endfunction()
 
-# What `target` is compiled with.
+# Compiler options of `target`.
 function(hf_sees target)
     hf_includes(${target})
     target_link_libraries(${target} PRIVATE hf_flags)
 endfunction()
 
-# A program for each of the sources below `folder` that have a main(), of the group
-# (target) `group`, linked with the rest of the files and with the libraries given.
+# Adds a program to the target `group` for each source below `folder` with a main(), linked with the
+# other files and the given libraries.
 function(hf_programs group folder)
-    hf_part(${folder} programs parts)
+    hf_part(${folder} programs left_out parts)
+    if(left_out AND HF_TESTS_COMPILED)
+        cmake_path(GET folder FILENAME name)
+        hf_compiled(${group} ${name}_left_out ${left_out})
+    endif()
     set(libraries ${ARGN})
     if(programs AND parts)
         cmake_path(GET folder FILENAME name)
@@ -97,14 +105,14 @@ function(hf_programs group folder)
         string(REPLACE "/" "-" target ${path})
         add_executable(${target} EXCLUDE_FROM_ALL ${file})
         hf_sees(${target})
-        # Tests that are a server, or make certificates, link what the library loads.
+        # Tests that act as a server or make certificates link the libraries that ours only loads.
         target_link_libraries(${target} PRIVATE ${libraries} $<TARGET_NAME_IF_EXISTS:hf_view>
             holdfast_static -Wl,--as-needed ${HF_STORE_LOADED})
         if(HF_HAS_GOLD)
             target_link_options(${target} PRIVATE -fuse-ld=gold)
         endif()
-        # Sanitizers make the optimizer slow, and a test's own code is quick enough without;
-        # but for the simulator's, which is all there is to run.
+        # Sanitizers make the optimizer slow, and a test's own code is fast enough without it; except
+        # for the simulator, which runs only its own code.
         if(HF_SANITIZE AND group STREQUAL "tests" AND NOT path MATCHES "^test/sim/")
             target_compile_options(${target} PRIVATE -O0)
         endif()
@@ -114,22 +122,18 @@ function(hf_programs group folder)
     endforeach()
 endfunction()
 
-# Compiles all files below `folder`: whoever does not run them wants their warnings alone.
-function(hf_compiled group folder)
-    hf_part(${folder} programs parts)
-    cmake_path(GET folder FILENAME name)
-    if(programs OR parts)
-        add_library(hf_${group}_${name} OBJECT EXCLUDE_FROM_ALL ${programs} ${parts})
-        hf_includes(hf_${group}_${name})
-        target_link_libraries(hf_${group}_${name} PRIVATE hf_warnings)
-        target_compile_options(hf_${group}_${name} PRIVATE -O0)
-        add_dependencies(${group} hf_${group}_${name})
-    endif()
+# Compiles files whose programs run elsewhere, for the compiler's warnings alone.
+function(hf_compiled group name)
+    add_library(hf_${group}_${name} OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    hf_includes(hf_${group}_${name})
+    target_link_libraries(hf_${group}_${name} PRIVATE hf_warnings)
+    target_compile_options(hf_${group}_${name} PRIVATE -O0)
+    add_dependencies(${group} hf_${group}_${name})
 endfunction()
 
 find_library(CMOCKA_LIBRARY cmocka)
 if(CMOCKA_LIBRARY)
-    hf_part(test/lib unused parts)
+    hf_part(test/lib unused unused parts)
     add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${parts})
     hf_sees(hf_test_lib)
     file(GLOB kinds CONFIGURE_DEPENDS LIST_DIRECTORIES ON test/*)
@@ -139,8 +143,9 @@ if(CMOCKA_LIBRARY)
     endforeach()
     foreach(kind IN LISTS kinds)
         cmake_path(GET kind FILENAME name)
-        if(HF_TESTS_LINKED AND NOT name IN_LIST HF_TESTS_LINKED)
-            hf_compiled(tests ${kind})
+        if(name IN_LIST HF_TESTS_COMPILED)
+            hf_part(${kind} programs left_out parts)
+            hf_compiled(tests ${name} ${programs} ${left_out} ${parts})
         else()
             hf_programs(tests ${kind} hf_test_lib ${CMOCKA_LIBRARY})
         endif()
@@ -148,7 +153,7 @@ if(CMOCKA_LIBRARY)
 endif()
 hf_programs(benches bench)
 
-# Examples see what a user sees: the public header and the shared library.
+# Examples are built like a user's program: with the public header and the shared library.
 list(TRANSFORM HF_SOURCES PREPEND examples/ OUTPUT_VARIABLE patterns)
 file(GLOB programs CONFIGURE_DEPENDS ${patterns})
 foreach(file IN LISTS programs)

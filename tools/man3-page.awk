@@ -241,7 +241,7 @@ function print_page(s) {
     end_page()
 }
 
-# The head of the header: a line, a program, and paragraphs that begin with their title.
+# The first comment of the header: a line, a program, and paragraphs that begin with a title.
 function read_head(    lines, count, i, text) {
     count = split(head, lines, "\n")
     summary = lines[1]
@@ -295,7 +295,7 @@ function print_overview(    s, i, names, count, seen) {
     end_page()
 }
 
-# Which page has which name; functions go before types of the same name.
+# Maps names to pages; functions come before types of the same name.
 function name_pages(    i, k, s) {
     for (i = 1; i <= items; i++)
         if (kind[i] == "function" && page_of_section[section_of[i]] == "")
@@ -309,7 +309,7 @@ function name_pages(    i, k, s) {
     for (i = 1; i <= items; i++)
         if (kind[i] == "function" || (kind[i] == "type" && !is_function[name[i]]))
             page_of[name[i]] = page_of_section[section_of[i]]
-    # A type of which nothing is told is on the page of the first function that makes one.
+    # A type without a comment is on the page of the first function that creates one.
     for (k = 1; k <= opaques; k++)
         for (i = items; i >= 1; i--)
             if (index(arguments[i], "struct " opaque[k] " **ret"))

@@ -2,11 +2,11 @@
 #
 #   sections     title[s], purpose[s], intro[s]
 #   items        functions, types and constants, in order: kind[i], name[i], section_of[i],
-#                comment[i]; what shares a comment has the same group[i]
+#                comment[i]; items with a common comment have the same group[i]
 #   functions    result[i], arguments[i]: "struct hf_lock *lock, int64_t timeout_ms"
 #   types        members first[i] to last[i]: member[m], meaning[m]
 #
-# Comments are kept as lines, without the marks at their left.
+# Comments are kept as lines, without comment marks.
 
 function fault(text) {
     print FILENAME ":" FNR ": " text >"/dev/stderr"
@@ -19,7 +19,7 @@ function trim(text) {
     return text
 }
 
-# A line of a comment, without its marks.
+# A line of a comment, without comment marks.
 function bare(text) {
     sub(/^[ ]*\/\* ?/, "", text)
     sub(/^ *\*( |$)/, "", text)
@@ -132,7 +132,7 @@ function end_remark() {
 
 /^#define HF_VERSION_/ { version = version (version == "" ? "" : ".") $3; next }
 
-# C++ has its own words for what C says in one.
+# Skip the declarations for C++.
 /^#ifdef __cplusplus/ { skipping = 1; next }
 /^#(else|endif)/ { skipping = 0; next }
 skipping { next }
@@ -173,7 +173,7 @@ sections && /^#define HF_/ && above != "" {
     next
 }
 
-# A comment by itself belongs to the section.
+# A comment of its own belongs to the section.
 /^$/ {
     if (above != "") {
         intro[sections] = intro[sections] (intro[sections] == "" ? "" : "\n\n") above

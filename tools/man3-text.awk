@@ -1,7 +1,7 @@
 # man3-text.awk - comments as mdoc(7), for tools/man3.
 #
-# print_text() writes a comment to `page`.  While it does, it notes what the page needs
-# later: named_error[], linked[], returned[], shown[].
+# print_text() writes a comment to `page`, and collects what the page needs later: named_error[], linked[],
+# returned[], shown[].
 
 function out(text) {
     print text >page
@@ -17,8 +17,8 @@ function escape(text) {
     return text
 }
 
-# A word of a sentence.  '-' is a hyphen inside of it, and a minus before it or a figure; a
-# path or an option is not divided.
+# A word of a sentence.  '-' inside a word is a hyphen, and before a word or a number a minus; paths and
+# options are not hyphenated.
 function word(text,    whole) {
     whole = text ~ /[=$_~\/]./ ? "\\%" : ""
     text = escape(text)
@@ -36,7 +36,7 @@ function code(text) {
     return text ~ /^\./ ? "\\&" text : text
 }
 
-# An argument of a macro, as one.
+# Quotes a text as one argument of a macro.
 function quoted(text) {
     text = escape(text)
     gsub(/-/, "\\-", text)
@@ -76,7 +76,7 @@ function link(called) {
     return "Xr " called " 3"
 }
 
-# What stands between backquotes.
+# A text between backquotes.
 function name_macro(text) {
     if (text ~ /^(struct|enum) [a-z_]+$/)
         return "Vt " quoted(text)
@@ -163,7 +163,7 @@ function print_program(text,    lines, count, i) {
     out(".Ed")
 }
 
-# KEY at the left margin, its text two spaces further or below; ?KEY inside that.
+# KEY at the left margin, its text after two spaces or below; ?KEY inside it.
 function print_table(text,    lines, count, i, open, key, rest) {
     out(".Bl -tag -width Ds")
     count = split(text, lines, "\n")

@@ -1,9 +1,9 @@
-/* driver.c - one who holds a lock until it is killed, and one who waits for it; see
- * bench/crash.py and bench/death.py.
+/* driver.c - a holder that is going to be killed, and a waiter; see bench/crash.py and
+ * bench/death.py.
  *
- *     driver URL hold NAME [HOLDFAST]        until it is killed; says "held".  With the
- *                                            path of that program: has a warden
- *     driver URL wait NAME                   says "waiting", then "granted MICROSECONDS"
+ *     driver URL hold NAME [HOLDFAST]        prints "held" and holds until it is killed.  With the
+ *                                            path of that program, it has a guardian
+ *     driver URL wait NAME                   prints "waiting", then "granted MICROSECONDS"
  *
  * MICROSECONDS are of the monotonic clock.
  */
@@ -26,8 +26,8 @@ static void do_hold(const char *name, const char *holdfast)
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
-    options.flags = holdfast != NULL ? HF_WARDEN : 0;
-    options.warden = holdfast;
+    options.flags = holdfast != NULL ? HF_GUARDIAN : 0;
+    options.guardian = holdfast;
     struct hf_client *client = open_with(url, options);
     struct hf_lock   *lock = lock_of(client, name);
 

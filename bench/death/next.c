@@ -1,10 +1,9 @@
-/* next.c - the command that comes next: does any of those before it still live?
+/* next.c - the next waiter's command, which checks whether earlier processes are still alive.
  *
- *     next [PIDFD...]          says "started NANOSECONDS ALIVE"
+ *     next [PIDFD...]          prints "started NANOSECONDS ALIVE"
  *
- * First of all it counts which of these processes are not dead, then it reads the monotonic
- * clock.  A pidfd is readable from when the process has ended: nothing of it runs any more.
- * See bench/death.py.
+ * It first counts the processes that are alive, then reads the monotonic clock.  A pidfd becomes
+ * readable when its process has ended, so no instruction of it runs any more.  See bench/death.py.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -14,7 +13,7 @@
 
 #define FDS 64
 
-/* How many are alive; -1: not all of these are descriptors. */
+/* How many are alive; -1: not all arguments are descriptors. */
 static int count_alive(char *const fds[], int count)
 {
     struct pollfd of[FDS];

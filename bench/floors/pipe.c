@@ -1,9 +1,9 @@
-/* pipe.c - a byte goes round between threads that wait for it, asleep: what a hand-over takes
- * at best on this machine.
+/* pipe.c - passes a byte round between sleeping threads: the least that a hand-over can take on this
+ * machine.
  *
  *     pipe FILE
  *
- * Plays S3 alone.
+ * Runs S3 only.
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -20,10 +20,10 @@ struct member {
     unsigned long  count;
 };
 
-/* Whoever has the byte reads and writes these. */
+/* Only the thread with the byte uses these. */
 static double given, end, hold_us;
 
-/* Goes only when it has the byte, or those who come next would wait for it for ever. */
+/* Ends only when it has the byte, or the next threads would wait for ever. */
 static void *take_turns(void *data)
 {
     struct member *m = data;

@@ -1,12 +1,12 @@
-/* postgres_floor.c - what a PostgreSQL server can do at best, by libpq, all prepared.
+/* postgres_floor.c - the best that a PostgreSQL server can do, by libpq with prepared statements.
  *
  *     postgres_floor CONNINFO FILE updates|lazy|advisory|select|notify
  *
- *     updates   two UPDATEs of one row, each committed as the server has it
- *     lazy      the same, the second with synchronous_commit off, as Holdfast's release
- *     advisory  pg_advisory_lock, pg_advisory_unlock: nothing is written; readers share it
+ *     updates   two UPDATEs of one row, each committed with the server's settings
+ *     lazy      the same, the second with synchronous_commit off, like Holdfast's release
+ *     advisory  pg_advisory_lock, pg_advisory_unlock, which write nothing; readers share it
  *     select    SELECT 1: one round trip
- *     notify    S3:N alone: NOTIFY by one connection until another has it, while N LISTEN
+ *     notify    S3:N only: from a NOTIFY until another connection has it, while N LISTEN
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -67,8 +67,7 @@ static void *join(const struct seat *seat)
     struct link *l = &links[seat->session];
     if (l->plain == NULL)
         l->plain = connect_to("SELECT 1");
-    uint64_t hash =
-        14695981039346656037ULL; /* as many would: a number made of the name */
+    uint64_t hash = 14695981039346656037ULL; /* a hash of the name */
     for (const char *c = seat->lock; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
     snprintf(l->key, sizeof l->key, "%llu", (unsigned long long)(hash >> 1));
@@ -139,7 +138,7 @@ static void hear(PGconn *listener)
     PQfreemem(told);
 }
 
-/* They LISTEN, or do not any more. */
+/* LISTEN or UNLISTEN on all connections. */
 static void tell_all(PGconn **listeners, size_t count, const char *sql)
 {
     for (size_t i = 0; i < count; i++) {
@@ -149,7 +148,7 @@ static void tell_all(PGconn **listeners, size_t count, const char *sql)
     }
 }
 
-/* Each listener in turn is the one who is waited for; the others hear it, too. */
+/* Waits for each listener in turn; the others get the notification, too. */
 static unsigned long notify(const struct scene *scene, double seconds, double *ret)
 {
     static PGconn *sender, *listeners[LISTENERS];

@@ -1,10 +1,10 @@
-/* redis_floor.c - what a Redis server can do at best, by hiredis.
+/* redis_floor.c - the best that a Redis server can do, by hiredis.
  *
  *     redis_floor SOCKET|HOST:PORT FILE bare|ping|ring
  *
- *     bare    SET NX PX, and a script that deletes it if it is ours: the lock most have
+ *     bare    SET NX PX, and a script that deletes the key if it is ours: the usual lock
  *     ping    PING and its answer
- *     ring    S3 alone: each waits in BLPOP for a list of its own, and RPUSHes to the next one's
+ *     ring    S3 only: each client waits in BLPOP on its own list, and RPUSHes to the next one's
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -30,7 +30,7 @@ static const char *RELEASE =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) "
     "else return 0 end";
 
-/* Yours, of this type. */
+/* A reply of this type; the caller frees it. */
 static redisReply *expect(redisReply *reply, int type, const struct owner *o,
                           const char *what)
 {
@@ -124,9 +124,9 @@ struct member {
     unsigned long  count;
 };
 
-/* Whoever has its turn reads and writes these. */
+/* Only the client whose turn it is uses these. */
 static double     given, end, hold_us;
-static atomic_int having; /* how many have it: one */
+static atomic_int having; /* how many have their turn: must be one */
 
 static void push(struct owner *by, const char *list)
 {
@@ -134,7 +134,7 @@ static void push(struct owner *by, const char *list)
                            REDIS_REPLY_INTEGER, by, "RPUSH"));
 }
 
-/* Goes only when it has its turn, or those who come next would wait for ever. */
+/* Ends only in its turn, or the next clients would wait for ever. */
 static void *take_turns(void *data)
 {
     struct member *m = data;
@@ -179,7 +179,8 @@ static unsigned long play_ring(const struct scene *scene, double size, double *s
         count += members[i].count;
     }
     *seconds = (given - begin) / 1e6;
-    for (size_t i = 0; i < scene->count; i++) /* the last push was to one who had gone */
+    for (size_t i = 0; i < scene->count;
+         i++) /* the last push was to a client that had ended */
         freeReplyObject(
             expect(redisCommand(starter->context, "DEL %s", members[i].owner->key),
                    REDIS_REPLY_INTEGER, starter, "DEL"));

@@ -1,10 +1,10 @@
-/* sqlite_floor.c - what SQLite and the kernel can do at best with a file.
+/* sqlite_floor.c - the best that SQLite and the kernel can do with a file.
  *
  *     sqlite_floor FOLDER FILE writes|flock
  *
  *     writes  two bare transactions that write one row each, with Holdfast's settings; threads
  *             share a connection, under a mutex
- *     flock   flock(2) of a file; of those who wait the kernel takes any
+ *     flock   flock(2) on a file; the kernel wakes any waiter
  */
 #include "bench/common.h"
 #include "bench/scene.h"

@@ -1,10 +1,10 @@
-/* zookeeper_floor.c - what a ZooKeeper server can do at best, by its bare protocol.
+/* zookeeper_floor.c - the best that a ZooKeeper server can do, by its bare protocol.
  *
  *     zookeeper_floor HOST:PORT FILE bare|ping|list
  *
- *     bare    create a node that is tied to the session, and delete it; each is awaited
+ *     bare    create an ephemeral node and delete it, awaiting both answers
  *     ping    does the root exist: one round trip
- *     list    S8 alone: the children of a node that has so many, named as Curator does it
+ *     list    S8 only: getChildren of a node with so many, named as by Curator
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS 900000 /* it waits for its turn, and says nothing meanwhile */
+#define TIMEOUT_MS 900000 /* an idle session sends no heartbeats meanwhile */
 #define CREATE     1
 #define DELETE     2
 #define EXISTS     3
@@ -66,7 +66,7 @@ static void read_all(int fd, void *to, size_t size)
     must(recv(fd, to, size, MSG_WAITALL) == (ssize_t)size, "reading");
 }
 
-/* Returns the answer's error; of a greeting, which has none, its first word. */
+/* Returns the error in the answer; for the handshake, which has none, its first word. */
 static int ask(struct session *s, struct message *m)
 {
     uint32_t wire = htonl((uint32_t)(m->size - 4));
@@ -145,7 +145,7 @@ static void create_node(struct session *s, int flags)
     struct message m = request(s, CREATE);
 
     put_text(&m, "");
-    put_int(&m, 1); /* one right: all of them to all */
+    put_int(&m, 1); /* one ACL entry: everything for everybody */
     put_int(&m, ALL_RIGHTS);
     put_text(&m, "world");
     put_text(&m, "anyone");
@@ -185,7 +185,7 @@ static void nothing(void *me, bool write)
     (void)write;
 }
 
-/* ---- A long line --------------------------------------------------------------------------- */
+/* ---- A long queue ------------------------------------------------------------------------- */
 
 static void remove_line(struct session *s, const char *folder, size_t count)
 {

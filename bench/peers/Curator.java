@@ -1,7 +1,7 @@
 // Curator.java - the scenarios with Curator's locks; see bench/scene.h.
 //
 //     Curator CONNECT
-//     Curator CONNECT first      take one lock, say "held MICROSECONDS", and end
+//     Curator CONNECT first      acquire one lock, print "held MICROSECONDS", and exit
 //
 // Reads "SCENARIO SIZE" from stdin and answers "SCENARIO OPERATIONS SECONDS LEAST P50 P99";
 // sessions and compiled code stay warm from one to the next.
@@ -26,7 +26,7 @@ public final class Curator {
     private static final int SESSION_MS = 30000;
     private static final int READ_PERCENT = 90;
 
-    /** What one thread does again and again. */
+    /** One operation of a thread. */
     private interface Turn {
         void take() throws Exception;
     }
@@ -35,9 +35,9 @@ public final class Curator {
     private final List<CuratorFramework> sessions = new ArrayList<>();
     private final List<Double> took = new ArrayList<>(); // microseconds, of one
     private final AtomicInteger holders = new AtomicInteger();
-    private volatile long released; // when the last holder began to let go
+    private volatile long released; // when the last release began
     private double passed; // seconds of S8, or 0
-    private long least; // turns of the thread that had the fewest
+    private long least; // turns of the thread with the fewest
     private BufferedReader in;
 
     private Curator(String connect) {
@@ -70,7 +70,7 @@ public final class Curator {
         };
     }
 
-    /** As all others of S3 do: alone, and the last one's release is known. */
+    /** Checks that it is alone, and measures the time since the last release. */
     private Turn contended(InterProcessLock lock, double holdMs) {
         return () -> {
             long since = System.nanoTime();
@@ -109,7 +109,7 @@ public final class Curator {
         return thread;
     }
 
-    /** Each turn again and again in a thread of its own until the time is over. */
+    /** Repeats each turn in a separate thread until the time is over. */
     private long repeat(List<Turn> turns, double seconds) throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         LongAdder total = new LongAdder();
@@ -133,7 +133,7 @@ public final class Curator {
         return total.sum();
     }
 
-    /** A line of waiters behind one holder, until the last has had its turn. */
+    /** A queue of waiters behind one holder, until the last has had its turn. */
     private long crowd(int waiters, boolean idle) throws Exception {
         CuratorFramework client = session(0);
         InterProcessMutex first = new InterProcessMutex(client, "/s4");
@@ -152,7 +152,7 @@ public final class Curator {
         return waiters;
     }
 
-    /** From one session to the other, so often; who had it queues again, behind all who wait. */
+    /** So many hand-overs between two sessions; a holder queues again, behind all waiters. */
     private long pass(int waiters, int hands) throws Exception {
         List<Thread> threads = new ArrayList<>();
         AtomicInteger left = new AtomicInteger(hands);

@@ -10,8 +10,8 @@
 
 struct holder {
     struct hf_client *client;
-    struct hf_lock   *lock[2]; /* of one who reads and writes: reader and writer */
-    bool     eager; /* the two in turn: the other is free again when its turn comes */
+    struct hf_lock   *lock[2]; /* for readers and writers: one of each */
+    bool     eager; /* alternating: the other is released by the time it is needed */
     unsigned turns;
     uint64_t token;
 };

@@ -1,12 +1,12 @@
 // redlock.js - the scenarios with npm's redlock over ioredis; see bench/scene.h.
 //
 //     node redlock.js ADDRESS            with both packages in $NODE_PATH
-//     node redlock.js ADDRESS first      take one lock, say "held MICROSECONDS", and end
-//     node redlock.js ADDRESS hold NAME  says "tries", and "held" when it has the lock, which
+//     node redlock.js ADDRESS first      acquire one lock, print "held MICROSECONDS", and exit
+//     node redlock.js ADDRESS hold NAME  prints "tries", and "held" when it has the lock, which
 //                                        it keeps until it is killed
 //
 // Reads "SCENARIO SIZE" and answers "SCENARIO OPERATIONS SECONDS LEAST P50 P99".  One process, a
-// connection for each session; settings as they come, but it tries for as long as it takes.
+// connection for each session; default settings, but it retries without limit.
 "use strict";
 const readline = require("readline");
 const Redis = require("ioredis");
@@ -19,7 +19,7 @@ const sessions = [];
 const input = readline.createInterface({ input: process.stdin });
 const lines = input[Symbol.asyncIterator]();
 let took, holders, least, seconds;
-let released = 0; // when the last holder began to let go
+let released = 0; // when the last release began
 
 function connect() {
   const colon = address.lastIndexOf(":");
@@ -59,7 +59,7 @@ async function repeat(redlock, name, hold, seconds) {
   return count;
 }
 
-// They queue behind a holder; `then` is done when all have asked.
+// The waiters try behind a holder; `then` runs when all have begun.
 async function crowd(waiters, then) {
   const redlock = session(0);
   const first = await redlock.acquire(["S4"], LEASE);
@@ -78,8 +78,7 @@ async function mark() {
   await lines.next();
 }
 
-// There is no line: so often from one to another who was trying, of two sessions; or for as
-// long as that may take.
+// There is no queue: so many hand-overs between two sessions that both try, or until the time is over.
 async function pass(waiters, hands) {
   const first = await session(0).acquire(["S8"], LEASE);
   let ended = 0;

@@ -4,7 +4,7 @@
     turns.py kazoo|redis-py ADDRESS FILE|first
 
 Answers "SCENARIO OPERATIONS SECONDS LEAST P50 P99".  A process for each session of S3, S5 and S9,
-a thread for each who waits in the others.  By Debian's Python, which has both.
+a thread for each waiter in the others.  Runs with Debian's Python, which has both.
 """
 import contextlib
 import mmap
@@ -25,8 +25,8 @@ LONGEST = 3.0  # of S8
 
 
 class Kazoo:
-    """A reader may wait for a writer behind it, who waits for the reader: who is not served for
-    so long goes and comes again."""
+    """A reader may wait for a writer behind it, which waits for the reader: after this time it gives up
+    and tries again."""
 
     def __init__(self, address):
         from kazoo.client import KazooClient
@@ -48,7 +48,7 @@ class Kazoo:
                 return
 
     def take(self, lock):
-        """False if it was called off."""
+        """False if it was cancelled."""
         try:
             return lock.acquire()
         except self.cancelled:
@@ -66,7 +66,7 @@ class Kazoo:
 
 
 class RedisPy:
-    """It has no line, and no readers."""
+    """It has no queue, and no readers."""
 
     def __init__(self, address):
         import redis
@@ -84,14 +84,14 @@ class RedisPy:
         return sys.maxsize
 
     def call_off(self, locks):
-        pass  # each has it once more, and goes
+        pass  # each gets it once more, and ends
 
     def close(self):
         self.client.close()
 
 
 class Shared:
-    """What all processes of one side have in common."""
+    """The memory that all processes of one side share."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:
@@ -104,7 +104,7 @@ class Shared:
         struct.pack_into(form, self.map, at, value)
 
     def took(self, us):
-        """Only who has the lock may."""
+        """Only for the holder of the lock."""
         at = self.get("Q", TAKEN)
         if at < MOST:
             self.set("d", TOOK + 8 * at, us)
@@ -116,7 +116,7 @@ def now_us():
 
 
 def must(true):
-    """Also of a thread, whose exit alone nobody would notice."""
+    """Ends the process, also from a thread."""
     if not true:
         print("turns.py: exclusion failed", file=sys.stderr)
         os._exit(1)
@@ -126,7 +126,7 @@ def must(true):
 
 
 class Turns:
-    """All until the time is over: `turn()`, which returns microseconds or None."""
+    """Calls `turn()`, which returns microseconds or None, until the time is over."""
 
     def __init__(self, seconds):
         self.end, self.took, self.counts = time.monotonic() + seconds, [], []
@@ -174,7 +174,7 @@ def contended_turn(lock, shared, hold):
 
 
 def reading_turn(client, reader, writer, shared):
-    """Readers of several processes cannot count themselves; a writer says that it is there."""
+    """Readers of several processes cannot count themselves; a writer marks that it is there."""
     def turn():
         write, since = random.randrange(100) >= READERS, now_us()
         lock = writer if write else reader
@@ -200,12 +200,12 @@ def take_turns(client, shared, kind, count, hold, seconds):
     return sum(turns.counts), None, min(turns.counts), turns.took
 
 
-# ---- Many who wait ---------------------------------------------------------------------------------
+# ---- Many waiters ----------------------------------------------------------------------------------
 
 
 class Crowd:
-    """They wait for one lock; with `hands` who had it comes again, until it went so often from
-    one to another who was waiting, or that takes too long: redis-py's sleep most of the time."""
+    """Threads wait for one lock.  With `hands`, a holder queues again, until there were so many hand-overs
+    to a waiter or the time is over: redis-py's waiters sleep most of the time."""
 
     def __init__(self, clients, waiters, hands):
         self.client, self.hands = clients[0], hands
@@ -241,7 +241,7 @@ class Crowd:
                 return
 
     def go(self):
-        """Seconds until it went so often; all are gone when it returns."""
+        """Seconds for so many hand-overs; all threads have ended when it returns."""
         begin = self.released = now_us()
         self.first.release()
         if self.hands:
@@ -268,11 +268,11 @@ def crowd(clients, kind, count, size):
     return (len(waiting.took), seconds, 0, waiting.took) if kind == "S8" else (count, None, 0, [])
 
 
-# ---- What is asked -----------------------------------------------------------------------------------
+# ---- Requests ---------------------------------------------------------------------------------------
 
 
 def play(clients, shared, scenario, size):
-    """(operations, seconds if it knows better, those of who had the fewest, microseconds)"""
+    """(operations, seconds or None, turns of the session with the fewest, microseconds)"""
     kind, _, rest = scenario.partition(":")
     count, _, hold = rest.partition("@")
     if kind in ("S4", "S7", "S8"):

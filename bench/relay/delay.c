@@ -1,17 +1,17 @@
-/* delay.c - a distance: hands on what it reads that much later, each way.
+/* delay.c - simulates a distance: passes data on after a delay, in both directions.
  *
  *     delay TARGET-PORT MICROSECONDS
  *
- * For kernels without netem.  Listens on a port of 127.0.0.1 and says which; each line on
- * stdin is answered by what went through since the last one,
+ * For kernels without netem.  It listens on a port of 127.0.0.1 and prints which.  It answers each
+ * line on stdin with the traffic since the last one,
  *
  *     TRIPS SEGMENTS BYTES
  *
- * TRIPS: what a client sends counts as one, however much it is, until the server has sent
- * something since; SEGMENTS: how often something was read, of both.  Ends with stdin.
+ * TRIPS: everything that a client sends until the server sends something counts as one; SEGMENTS:
+ * the number of reads in both directions.  Ends with stdin.
  *
- * One thread; what is due is in one list, since all wait equally long.  A side that does not
- * read holds up only itself: what it could not take is tried again when it can.
+ * There is one thread, and one list of delayed data, because the delay is the same for all.  A side
+ * that does not read delays only itself: its data is retried when it can be written.
  */
 #include "bench/common.h"
 
@@ -27,7 +27,7 @@
 
 #define SEGMENT 65536
 #define EVENTS  64
-#define EARLY   5.0 /* us: what is due so soon goes with the rest */
+#define EARLY   5.0 /* us: data that is due this soon is sent, too */
 
 struct chunk {
     struct chunk *next;
@@ -42,18 +42,19 @@ struct side {
     struct side  *other, *next_over;
     int           fd;
     bool          is_client;
-    bool          asked;         /* a client's: since the server said something */
-    bool          ended;         /* has said all */
+    bool          asked;         /* of a client: since the server last sent something */
+    bool          ended;         /* has sent everything */
     bool          gone;          /* cannot be written to any more */
-    struct chunk *first, **last; /* due, but it could not take them yet */
-    size_t        coming;        /* chunks on their way to it, those included */
-    uint32_t      events;        /* what epoll is asked for */
+    struct chunk *first, **last; /* due, but not yet writable */
+    size_t        coming;        /* chunks on their way to it, including those */
+    uint32_t      events;        /* events for epoll */
 };
 
 static struct chunk *head, **tail = &head;
-static struct side  *over; /* to be closed: what epoll said last may be about them */
-static int           epoll, timer, listener, target;
-static double        delay;
+static struct side
+             *over; /* to be closed later: the last epoll events may be about them */
+static int    epoll, timer, listener, target;
+static double delay;
 static unsigned long trips, segments, bytes;
 
 static struct sockaddr_in here(int port)
@@ -70,7 +71,7 @@ static void watch(int fd, void *data, uint32_t events, int how)
     must(epoll_ctl(epoll, how, fd, &event) == 0, "epoll_ctl");
 }
 
-/* Of one that has ended epoll would tell again and again. */
+/* epoll would report a closed socket again and again. */
 static void watch_side(struct side *side)
 {
     uint32_t events = (side->ended ? 0u : (uint32_t)EPOLLIN) |
@@ -118,14 +119,14 @@ static void accept_one(void)
     watch_side(b);
 }
 
-/* Both ends have said all, and all of it was handed on or cannot be. */
+/* Both ends have sent everything, and it was passed on or cannot be. */
 static bool is_over(const struct side *side)
 {
     return side->ended && side->other->ended && side->coming == 0 &&
            side->other->coming == 0;
 }
 
-/* ---- What is read is due later ------------------------------------------------------------- */
+/* ---- Delayed data --------------------------------------------------------------------------- */
 
 static void count(struct side *from, size_t size)
 {
@@ -158,7 +159,7 @@ static void take_in(struct side *from)
     watch_side(from);
 }
 
-/* As much as it takes now. */
+/* Writes as much as possible. */
 static void hand_on(struct side *to)
 {
     while (to->first != NULL) {
@@ -208,7 +209,7 @@ static void deliver_due(void)
     }
 }
 
-/* ---- All of it ------------------------------------------------------------------------------ */
+/* ---- The loop ------------------------------------------------------------------------------- */
 
 static void close_over(void)
 {

@@ -2,8 +2,8 @@
  *
  *     bench/web/crowd URL LOCKS WAITERS
  *
- * Says "ready" when all hold and wait.  For each line on stdin, a number, so many locks change
- * hands: the holder gives up, and queues again.  It ends with stdin.
+ * Prints "ready" when all hold or wait.  For each number on stdin, so many locks change hands: the
+ * holder releases, and queues again.  Ends with stdin.
  */
 #include "holdfast.h"
 
@@ -14,8 +14,8 @@
 
 struct crowd {
     struct hf_client *client;
-    struct hf_lock  **lock;  /* those of one name stand together */
-    size_t           *first; /* of each name: who holds */
+    struct hf_lock  **lock;  /* handles of one name are adjacent */
+    size_t           *first; /* of each name: the holder */
     size_t            names, each;
 };
 
@@ -25,7 +25,7 @@ static void fail(struct crowd *crowd, const char *what)
     exit(1);
 }
 
-/* Until the store has nothing to tell, or something can be read. */
+/* Until the store has nothing new, or there is input. */
 static void turn(struct crowd *crowd, bool wait, bool *readable)
 {
     struct pollfd fds[] = { { .fd = hf_fd(crowd->client), .events = POLLIN },
@@ -63,7 +63,7 @@ static void fill(struct crowd *crowd)
             turn(crowd, true, NULL);
 }
 
-/* The first holds, for its line is in the order in which they were started. */
+/* The first one holds: the queue has the order in which they were started. */
 static void hand_over(struct crowd *crowd, size_t count)
 {
     for (size_t n = 0; n < count && n < crowd->names; n++) {
@@ -111,5 +111,5 @@ int main(int argc, char **argv)
         puts("done");
         fflush(stdout);
     }
-    _Exit(0); /* the servers of a benchmark end, too */
+    _Exit(0); /* the servers of the benchmark may have ended */
 }

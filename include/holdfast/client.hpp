@@ -22,8 +22,8 @@ inline namespace HOLDFAST_MODE
 class client
 {
 public:
-    client(const std::string &url, options wishes, std::error_code &ec)
-        : session_(std::make_shared<detail::session>(std::move(wishes)))
+    client(const std::string &url, options settings, std::error_code &ec)
+        : session_(std::make_shared<detail::session>(std::move(settings)))
     {
         int r = session_->open(url, error_);
 
@@ -39,13 +39,13 @@ public:
 
     explicit operator bool() const noexcept { return session_ != nullptr; }
 
-    /* About the last failure of this thread, and why it could not be opened. */
+    /* The message of the last failure of this thread, or of the constructor. */
     std::string message() const { return session_ ? hf_errmsg(session_->raw) : error_; }
 
-    /* Its URL, without passwords. */
+    /* The URL of the store, without passwords. */
     std::string where() const { return hf_where(native_handle()); }
 
-    /* Who holds and who waits for `name`; without one: for every name. */
+    /* List the holders and waiters of `name`; without one: of every name. */
     report inspect(const std::string &name, limit time, std::error_code &ec) const
     {
         return inspect_line(detail::c_name(name), time, ec);
@@ -56,7 +56,7 @@ public:
         return inspect_line(nullptr, time, ec);
     }
 
-    /* The same as soon as `name` looks different from `seen`. */
+    /* The same, as soon as the queue of `name` differs from `seen`. */
     report watch(const std::string &name, const report &seen, limit time,
                  std::error_code &ec) const
     {
@@ -67,7 +67,7 @@ public:
         return raw ? report(raw) : report();
     }
 
-    /* hf_break(): take that place away from its owner. */
+    /* Take the place `token` away from its owner; see hf_break(). */
     void break_place(const std::string &name, std::uint64_t token, limit time,
                      std::error_code &ec) const noexcept
     {
@@ -94,7 +94,7 @@ public:
             hf_verify(native_handle(), detail::c_name(name), token, time.ms()));
     }
 
-    /* Look the store over, and the line of `name` unless that is "". */
+    /* Examine the store, and also the queue of `name` unless that is "". */
     std::vector<finding> doctor(const std::string &name, limit time,
                                 std::error_code &ec) const
     {
@@ -113,16 +113,16 @@ public:
         return found;
     }
 
-    /* All that another process needs to end this session; see execute(). */
-    std::vector<unsigned char> will(std::error_code &ec) const
+    /* The key of this session, with which another process can end it: end_session(). */
+    std::vector<unsigned char> session_key(std::error_code &ec) const
     {
         std::vector<unsigned char> bytes;
-        int                        r = hf_will(native_handle(), nullptr, 0);
+        int                        r = hf_session_key(native_handle(), nullptr, 0);
 
         /* It may have grown between the two calls. */
         while (r > 0 && static_cast<std::size_t>(r) > bytes.size()) {
             bytes.resize(static_cast<std::size_t>(r));
-            r = hf_will(native_handle(), bytes.data(), bytes.size());
+            r = hf_session_key(native_handle(), bytes.data(), bytes.size());
         }
         ec = make_error_code(r);
         bytes.resize(r < 0 ? 0 : static_cast<std::size_t>(r));
@@ -131,8 +131,8 @@ public:
 
 #if HOLDFAST_THROWS
     /* Without a URL: $HOLDFAST_URL, or your own file of locks. */
-    explicit client(const std::string &url = std::string(), options wishes = options())
-        : session_(std::make_shared<detail::session>(std::move(wishes)))
+    explicit client(const std::string &url = std::string(), options settings = options())
+        : session_(std::make_shared<detail::session>(std::move(settings)))
     {
         int r = session_->open(url, error_);
         if (r < 0)
@@ -177,14 +177,14 @@ public:
         return checked([&](std::error_code &ec) { return doctor(name, time, ec); });
     }
 
-    std::vector<unsigned char> will() const
+    std::vector<unsigned char> session_key() const
     {
-        return checked([&](std::error_code &ec) { return will(ec); });
+        return checked([&](std::error_code &ec) { return session_key(ec); });
     }
 #endif
 
     /* For a loop of your own (keeper = false): poll fd() for POLLIN, process() within
-     * timeout_ms(), -1: no hurry. */
+     * timeout_ms(), -1: no limit. */
     int fd() const noexcept { return hf_fd(native_handle()); }
 
     int timeout_ms() const noexcept { return hf_timeout_ms(native_handle()); }
@@ -231,7 +231,7 @@ private:
     std::string                      error_;
 };
 
-/* hf_load(): load the libraries that this URL needs, now. */
+/* Load the libraries that this URL needs, now; see hf_load(). */
 inline void load(const std::string &url, std::error_code &ec,
                  std::string *message = nullptr)
 {
@@ -247,14 +247,14 @@ inline void load(const std::string &url, std::error_code &ec,
         *message = text;
 }
 
-/* End the session that a will is of; needs no client. */
-inline void execute(const std::vector<unsigned char> &will, limit time,
-                    std::error_code &ec, std::string *message = nullptr)
+/* End the session that a key belongs to; needs no client.  See hf_end_session(). */
+inline void end_session(const std::vector<unsigned char> &key, limit time,
+                        std::error_code &ec, std::string *message = nullptr)
 {
     char text[512] = "";
 
     ec = make_error_code(
-        hf_execute(will.data(), will.size(), time.ms(), text, sizeof text));
+        hf_end_session(key.data(), key.size(), time.ms(), text, sizeof text));
     if (message != nullptr)
         *message = text;
 }
@@ -269,12 +269,12 @@ inline void load(const std::string &url = std::string())
     detail::throw_if(ec.value(), message);
 }
 
-inline void execute(const std::vector<unsigned char> &will, limit time = once)
+inline void end_session(const std::vector<unsigned char> &key, limit time = once)
 {
     std::error_code ec;
     std::string     message;
 
-    execute(will, time, ec, &message);
+    end_session(key, time, ec, &message);
     detail::throw_if(ec.value(), message);
 }
 #endif

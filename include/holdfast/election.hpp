@@ -1,4 +1,4 @@
-/* election.hpp - one leads, everybody knows who; see holdfast.hpp. */
+/* election.hpp - one leads, and everybody knows who; see holdfast.hpp. */
 #ifndef HOLDFAST_ELECTION_HPP
 #define HOLDFAST_ELECTION_HPP
 
@@ -25,14 +25,14 @@ struct election_options {
     std::function<void(const entry *leader)> leader; /* lent; nullptr: nobody leads */
 };
 
-/* One leads, the rest queue, everybody can know who leads.  Takes part from its
- * construction to its destruction, which is not to be in one of its callbacks. */
+/* One leads, the others queue, and everybody can know who leads.  It takes part from its
+ * construction to its destruction, which must not happen in one of its callbacks. */
 class election
 {
 public:
-    election(const client &client, const std::string &name, election_options wishes,
+    election(const client &client, const std::string &name, election_options settings,
              std::error_code &ec)
-        : body_(std::make_unique<body>(client.session_, std::move(wishes)))
+        : body_(std::make_unique<body>(client.session_, std::move(settings)))
     {
         ec = make_error_code(body_->open(name));
         if (ec)
@@ -44,10 +44,10 @@ public:
     /* Do I lead?  By the clock. */
     bool leads() const noexcept { return hf_election_leads(own_raw()); }
 
-    /* The mutex underneath: its token, the time that is left. */
+    /* The mutex behind the election: its token, the time that is left. */
     handle lock() const noexcept { return handle(hf_election_lock(own_raw())); }
 
-    /* Step down, or out of the queue, until join(). */
+    /* Step down, or leave the queue, until join(). */
     void resign(std::error_code &ec) noexcept
     {
         ec = make_error_code(hf_election_resign(own_raw()));
@@ -58,7 +58,7 @@ public:
         ec = make_error_code(hf_election_join(own_raw()));
     }
 
-    /* The leader first, then those who would follow. */
+    /* The leader first, then the candidates in the order of the queue. */
     report list(limit time, std::error_code &ec) const
     {
         hf_report *raw = nullptr;
@@ -69,8 +69,8 @@ public:
 
 #if HOLDFAST_THROWS
     election(const client &client, const std::string &name,
-             election_options wishes = election_options())
-        : body_(std::make_unique<body>(client.session_, std::move(wishes)))
+             election_options settings = election_options())
+        : body_(std::make_unique<body>(client.session_, std::move(settings)))
     {
         detail::throw_if(body_->open(name), client.session_);
     }
@@ -92,11 +92,11 @@ public:
 private:
     struct body {
         std::shared_ptr<detail::session> session;
-        election_options                 wishes;
+        election_options                 settings;
         hf_election                     *raw = nullptr;
 
         body(std::shared_ptr<detail::session> from, election_options given)
-            : session(std::move(from)), wishes(std::move(given))
+            : session(std::move(from)), settings(std::move(given))
         {
         }
 
@@ -112,22 +112,22 @@ private:
 
         static void elected(hf_election *, std::uint64_t token, void *data) noexcept
         {
-            of(data).session->call([&] { of(data).wishes.elected(token); });
+            of(data).session->call([&] { of(data).settings.elected(token); });
         }
 
         static void deposed(hf_election *, int why, void *data) noexcept
         {
             of(data).session->call(
-                [&] { of(data).wishes.deposed(make_error_code(why)); });
+                [&] { of(data).settings.deposed(make_error_code(why)); });
         }
 
         static void leader(hf_election *, const hf_entry *who, void *data) noexcept
         {
             of(data).session->call([&] {
                 if (who == nullptr)
-                    return of(data).wishes.leader(nullptr);
+                    return of(data).settings.leader(nullptr);
                 const entry leading = detail::make_entry(*who);
-                of(data).wishes.leader(&leading);
+                of(data).settings.leader(&leading);
             });
         }
 
@@ -135,19 +135,19 @@ private:
         {
             hf_election_options raw_options = HF_ELECTION_INIT;
 
-            raw_options.note = detail::c_text(wishes.note);
-            raw_options.observe = wishes.observe;
-            raw_options.once = wishes.once;
-            raw_options.elected = wishes.elected ? elected : nullptr;
-            raw_options.deposed = wishes.deposed ? deposed : nullptr;
-            raw_options.leader = wishes.leader ? leader : nullptr;
+            raw_options.note = detail::c_text(settings.note);
+            raw_options.observe = settings.observe;
+            raw_options.once = settings.once;
+            raw_options.elected = settings.elected ? elected : nullptr;
+            raw_options.deposed = settings.deposed ? deposed : nullptr;
+            raw_options.leader = settings.leader ? leader : nullptr;
             raw_options.data = this;
             return hf_election_new(session->raw, detail::c_name(name), &raw_options,
                                    &raw);
         }
     };
 
-    /* nullptr of what was moved from. */
+    /* nullptr if it was moved from. */
     hf_election *own_raw() const noexcept { return body_ ? body_->raw : nullptr; }
 
     std::shared_ptr<detail::session> own_session() const noexcept

@@ -1,4 +1,4 @@
-/* error.hpp - what goes wrong: codes, and exceptions; see holdfast.hpp. */
+/* error.hpp - error codes and exceptions; see holdfast.hpp. */
 #ifndef HOLDFAST_ERROR_HPP
 #define HOLDFAST_ERROR_HPP
 
@@ -15,9 +15,8 @@
 namespace holdfast
 {
 
-/* The codes are the same in both ways, so that files can hand them to each other.
- *
- * Those of enum hf_error: `if (ec == holdfast::errc::busy)`. */
+/* The codes of enum hf_error: `if (ec == holdfast::errc::busy)`.  They are the same
+ * with and without exceptions, so that files of both kinds can exchange them. */
 enum class errc {
     invalid = HF_EINVAL,
     no_memory = HF_ENOMEM,
@@ -109,7 +108,7 @@ inline std::error_code make_error_code(errc code) noexcept
     return std::error_code(static_cast<int>(code), error_category());
 }
 
-/* Of what a C call returned: a count, 0 or one of HF_E... */
+/* From the result of a C call: a count, 0 or one of HF_E... */
 inline std::error_code make_error_code(int code) noexcept
 {
     return std::error_code(code < 0 ? code : 0, error_category());
@@ -137,22 +136,22 @@ public:
     const char *what() const noexcept override { return message_.what(); }
 
 private:
-    std::runtime_error message_; /* a string whose copies cannot fail */
+    std::runtime_error message_; /* copying it cannot throw */
 };
 
-/* It was yours, but not to the end: stop, and say so. */
+/* The lock was yours, but not to the end: stop, and say so. */
 class lock_lost : public error
 {
     using error::error;
 };
 
-/* It did not become yours in the time given. */
+/* The lock did not become yours within the time limit. */
 class timed_out : public error
 {
     using error::error;
 };
 
-/* Somebody else has it, and you asked not to wait. */
+/* Somebody else has the lock, and you asked not to wait. */
 class busy : public error
 {
     using error::error;

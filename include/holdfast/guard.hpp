@@ -15,7 +15,7 @@ namespace holdfast
 inline namespace HOLDFAST_MODE
 {
 
-/* Acquires a lock, and releases it at the end of the scope, if release() was not called.
+/* Acquires a lock, and releases it at the end of the scope, unless release() was called.
  *
  * The destructor does not throw.  If the lock was lost, the lock's last_unlock() says
  * errc::lost after it, and on_state was called when it happened.  So end a scope that
@@ -27,13 +27,13 @@ inline namespace HOLDFAST_MODE
 class guard : public handle
 {
 public:
-    /* Not holding it if `ec` is set. */
+    /* If `ec` is set, it does not hold the lock. */
     guard(basic_lock &lock, limit time, std::error_code &ec) noexcept
         : handle(lock.raw_), body_(lock.body_), owns_(lock.acquire(time, ec))
     {
     }
 
-    /* Acquired already, by this thread. */
+    /* This thread has acquired the lock already. */
     guard(basic_lock &lock, std::adopt_lock_t) noexcept
         : handle(lock.raw_), body_(lock.body_), owns_(true)
     {
@@ -57,8 +57,8 @@ public:
     /* Is there still something to release? */
     explicit operator bool() const noexcept { return owns_; }
 
-    /* True only if it was yours until now.  There is nothing to release any more, in
-     * either case. */
+    /* True only if the lock was yours until now.  In either case the guard has nothing to
+     * release any more. */
     bool release(std::error_code &ec) noexcept
     {
         ec = make_error_code(give_back());
@@ -73,7 +73,7 @@ public:
         owns_ = true;
     }
 
-    /* The same; throws lock_lost if it was not. */
+    /* The same; throws lock_lost if it was not yours. */
     void release()
     {
         if (!owns_) /* no call of the library failed */
@@ -93,9 +93,9 @@ private:
 };
 
 #if HOLDFAST_THROWS
-/* Call `work`, with the guard if it takes one, under the lock, and return what it returns.
- * What it throws goes on; if it throws nothing and the lock was lost, lock_lost is thrown.
- * It may release by itself. */
+/* Call `work` under the lock, with the guard if it takes one, and return its result.
+ * An exception of `work` is passed on; if there is none and the lock was lost,
+ * lock_lost is thrown.  `work` may release the guard itself. */
 template <class Work> auto with_lock(basic_lock &lock, limit time, Work &&work)
 {
     guard hold(lock, time);

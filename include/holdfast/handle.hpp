@@ -1,4 +1,4 @@
-/* handle.hpp - a look at a lock; see holdfast.hpp. */
+/* handle.hpp - a reference to a lock, to read its state; see holdfast.hpp. */
 #ifndef HOLDFAST_HANDLE_HPP
 #define HOLDFAST_HANDLE_HPP
 
@@ -29,8 +29,8 @@ enum class link_state {
     lost = HF_LINK_LOST,
 };
 
-/* What can be known of a lock, and done to it by others than its owner.  Callbacks get
- * one; it is valid as long as the lock. */
+/* The state of a lock, and the calls that any thread may make.  Callbacks get one; it
+ * is valid as long as the lock. */
 class handle
 {
 public:
@@ -42,7 +42,7 @@ public:
 
     lock_state state() const noexcept { return static_cast<lock_state>(hf_state(raw_)); }
 
-    /* Of the last change. */
+    /* The reason of the last change. */
     std::error_code why() const noexcept { return make_error_code(hf_why(raw_)); }
 
     std::uint64_t token() const noexcept { return hf_token(raw_); }
@@ -51,21 +51,21 @@ public:
 
     std::int64_t ahead() const noexcept { return hf_ahead(raw_); }
 
-    /* How long it is surely yours yet.  A hundred years: as long as this process lives; that
-     * can be compared and added like any other time. */
+    /* How much longer the lock is certainly yours.  A hundred years mean: as long as this
+     * process lives; that can be compared and added like any other time. */
     std::chrono::milliseconds left() const noexcept
     {
         return (std::min)(std::chrono::milliseconds(hf_left_ms(raw_)),
                           detail::HUNDRED_YEARS);
     }
 
-    /* Before every step that matters: is it surely ours?  Asks no store. */
+    /* Is it certainly ours?  For every step that matters: does not contact the store. */
     void ensure_held(std::error_code &ec) const noexcept
     {
         ec = make_error_code(still_held());
     }
 
-    /* The same, but asks the store with all the authority it has. */
+    /* The same, but asks the store, in the strictest way it offers; see hf_check(). */
     void check(limit time, std::error_code &ec) const noexcept
     {
         ec = make_error_code(hf_check(raw_, time.ms()));

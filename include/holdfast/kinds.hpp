@@ -1,4 +1,5 @@
-/* kinds.hpp - mutex, claim, reader, writer, semaphore, and several as one; see holdfast.hpp. */
+/* kinds.hpp - mutex, claim, reader, writer, semaphore, and several as one; see
+ * holdfast.hpp. */
 #ifndef HOLDFAST_KINDS_HPP
 #define HOLDFAST_KINDS_HPP
 
@@ -23,7 +24,7 @@ class shared_mutex;
 namespace detail
 {
 
-/* A lock that is made of a client, a name and a function of holdfast.h. */
+/* A lock that is created by a function of holdfast.h with a client and a name. */
 template <int (*Make)(hf_client *, const char *, hf_lock **)>
 class named_lock : public basic_lock
 {
@@ -68,7 +69,7 @@ class claim : public detail::named_lock<hf_claim>
 };
 
 /* Readers share, a writer is alone, first come first served.  A handle is one place in
- * line: threads that read at the same time need one each, or a shared_mutex. */
+ * the queue: threads that read at the same time need one each, or a shared_mutex. */
 class reader : public detail::named_lock<hf_reader>
 {
     using named_lock::named_lock;
@@ -91,7 +92,8 @@ public:
 #endif
 };
 
-/* Holders whose weights add up to `capacity` at most; slot() is this one's number. */
+/* Any number of holders whose weights add up to `capacity` at most; slot() is the
+ * number of this one. */
 class semaphore : public basic_lock
 {
 public:
@@ -122,7 +124,7 @@ private:
 };
 
 /* Several locks of one client as one: all are acquired, within one time limit and without
- * waiting in a circle, or none is.  The parts are moved into it:
+ * waiting in a circle, or none is.  The locks are moved into it:
  *
  *     holdfast::all_of both(holdfast::mutex(client, "a"), holdfast::reader(client, "b"));
  *     holdfast::all_of three(client, { "a", "b", "c" }); // mutexes
@@ -151,7 +153,7 @@ public:
         ec = make_error_code(make(parts));
     }
 
-    /* The part at that place, as they were given: its token, its slot. */
+    /* The lock at this index, in the order of the arguments: its token, its slot. */
     handle part(std::size_t at) const noexcept { return handle(body_->parts[at]->raw); }
 
     std::size_t size() const noexcept { return body_ ? body_->parts.size() : 0; }
@@ -198,7 +200,7 @@ private:
     }
 #endif
 
-    /* Nothing to lock, or a lock that was moved away: then C is not asked. */
+    /* Nothing to lock, or a lock that was moved from: do not call hf_all_of(). */
     static bool is_hollow(const std::vector<basic_lock> &parts)
     {
         bool hollow = parts.empty();

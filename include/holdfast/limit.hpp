@@ -51,12 +51,12 @@ inline constexpr limit once = limit(std::chrono::milliseconds(0));
 namespace detail
 {
 
-/* What `limit` calls for ever, but fits into any duration down to nanoseconds, also when it
- * is added to what a clock shows. */
+/* For ever, to `limit`; but it fits into any duration down to nanoseconds, even when it
+ * is added to the present time. */
 inline constexpr std::chrono::milliseconds HUNDRED_YEARS(INT64_C(3155760000000));
 
-/* Call `attempt` with the time that is left until `end`, until it returns true; at least
- * once.  If the clock is set back meanwhile, it is called again. */
+/* Call `attempt` with the time left until `end`, until it returns true; at least once.
+ * If the clock is set back meanwhile, it is called again. */
 template <class Clock, class Duration, class Attempt>
 bool try_until(const std::chrono::time_point<Clock, Duration> &end,
                const Attempt                                  &attempt)

@@ -1,4 +1,4 @@
-/* lock.hpp - what all kinds of locks can do; see holdfast.hpp. */
+/* lock.hpp - the calls that all kinds of locks have; see holdfast.hpp. */
 #ifndef HOLDFAST_LOCK_HPP
 #define HOLDFAST_LOCK_HPP
 
@@ -20,7 +20,7 @@ inline namespace HOLDFAST_MODE
 namespace detail
 {
 
-/* A C lock, and what must not end before it. */
+/* A C lock, and the objects that must outlive it. */
 struct lock_body {
     std::shared_ptr<session>                owner;
     std::vector<std::shared_ptr<lock_body>> parts; /* of an all_of: freed after it */
@@ -45,7 +45,7 @@ struct lock_body {
 
 } // namespace detail
 
-/* What all kinds of locks can do. */
+/* The base class of all kinds of locks. */
 class basic_lock : public handle
 {
 public:
@@ -56,7 +56,7 @@ public:
     {
     }
 
-    /* What is held by the lock on the left is given up, unless a guard of it lives. */
+    /* The lock on the left is given up if it is held, unless a guard of it exists. */
     basic_lock &operator=(basic_lock &&from) noexcept
     {
         body_ = std::move(from.body_);
@@ -64,21 +64,21 @@ public:
         return *this;
     }
 
-    /* True if it is yours now.  errc::busy, errc::timed_out... */
+    /* True if the lock is yours now.  errc::busy, errc::timed_out... */
     bool acquire(limit time, std::error_code &ec) noexcept
     {
         ec = make_error_code(hf_acquire(raw_, time.ms()));
         return !ec;
     }
 
-    /* True only if it was yours until now.  errc::lost: it was not. */
+    /* True only if the lock was yours until now.  errc::lost: it was not. */
     bool release(std::error_code &ec) noexcept
     {
         ec = make_error_code(hf_release(raw_));
         return !ec;
     }
 
-    /* The same without waiting: on_state or state() tells how it went. */
+    /* The same without waiting: on_state or state() tells the result. */
     bool acquire_start(limit time, std::error_code &ec) noexcept
     {
         ec = make_error_code(hf_acquire_start(raw_, time.ms()));
@@ -91,14 +91,14 @@ public:
         return !ec;
     }
 
-    /* As release(), for std::unique_lock and the like; last_unlock() tells how it went. */
+    /* As release(), for std::unique_lock and the like; last_unlock() tells the result. */
     void unlock() noexcept
     {
         if (body_)
             body_->unlock();
     }
 
-    /* How the last unlock() went, or the end of the last guard: errc::lost? */
+    /* The result of the last unlock(), or of the last guard: errc::lost? */
     std::error_code last_unlock() const noexcept
     {
         return make_error_code(body_ ? body_->unlocked.load() : HF_EINVAL);
@@ -124,7 +124,7 @@ public:
         ec = make_error_code(hf_set_follow(raw_, follow));
     }
 
-    /* About the last failure of its client in this thread. */
+    /* The message of the last failure of its client in this thread. */
     std::string message() const { return hf_errmsg(detail::raw_of(own_session())); }
 
 #if HOLDFAST_THROWS
@@ -149,7 +149,7 @@ public:
         return try_for(time);
     }
 
-    /* If the clock is set back meanwhile, it queues again, at the end. */
+    /* If the clock is set back meanwhile, the lock queues again, at the end. */
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &end)
     {
@@ -172,7 +172,7 @@ public:
 #endif
 
 protected:
-    /* `make` is given the client and where to put the lock. */
+    /* `make` gets the client and a pointer for the lock. */
     template <class Make>
     int construct(std::shared_ptr<detail::session> session, const Make &make)
     {

@@ -10,9 +10,9 @@
 #define HOLDFAST_THROWS 0
 #endif
 
-/* One program may have files of both ways, and of several versions of this header.  They
- * have other classes under the same names: so each way and version has a namespace of its
- * own, which nobody has to write. */
+/* One program may contain files with and without exceptions, and of several versions of
+ * this header.  Their classes differ but have the same names, so each mode and version
+ * has an inline namespace of its own. */
 #define HOLDFAST_JOIN(way, major, minor) way##_##major##_##minor
 #define HOLDFAST_WAY(way, major, minor)  HOLDFAST_JOIN(way, major, minor)
 #if HOLDFAST_THROWS

@@ -1,4 +1,4 @@
-/* report.hpp - who holds and who waits; see holdfast.hpp. */
+/* report.hpp - holders and waiters; see holdfast.hpp. */
 #ifndef HOLDFAST_REPORT_HPP
 #define HOLDFAST_REPORT_HPP
 
@@ -34,7 +34,7 @@ struct entry {
     std::string                           version;
 };
 
-/* One thing found out about a store; struct hf_finding. */
+/* One finding about a store; struct hf_finding. */
 struct finding {
     hf_level    level;
     std::string about;
@@ -69,8 +69,8 @@ inline entry make_entry(const hf_entry &from)
 
 } // namespace detail
 
-/* The places in a line or in all, sorted by name, then first come first served: a range of
- * entries that stays as it is. */
+/* The places in one queue or in all, sorted by name, then first come first served: a
+ * constant range of entries. */
 class report
 {
 public:

@@ -19,10 +19,10 @@ inline namespace HOLDFAST_MODE
 
 /* struct hf_options.  An empty string and an empty function are none. */
 struct options {
-    bool                      keeper = true;  /* false: HF_NO_KEEPER, call process() */
-    bool                      init = false;   /* HF_INIT */
-    bool                      warden = false; /* HF_WARDEN */
-    std::string               warden_program;
+    bool                      keeper = true;    /* false: HF_NO_KEEPER, call process() */
+    bool                      init = false;     /* HF_INIT */
+    bool                      guardian = false; /* HF_GUARDIAN */
+    std::string               guardian_program;
     std::chrono::milliseconds ttl{ 0 };
     std::string               command;
     std::string               public_command;
@@ -33,9 +33,10 @@ struct options {
     std::function<void(handle lock, std::int64_t ahead)>                    on_place;
     std::function<void(link_state link, std::string_view why)>              on_link;
 
-    /* In the middle of the work with the store: these two must not call the library. */
-    std::function<void(std::string_view text)>              on_trace;
-    std::function<void(const void *will, std::size_t size)> on_will;
+    /* These two run in the middle of the work with the store, and must not call the
+     * library. */
+    std::function<void(std::string_view text)>             on_trace;
+    std::function<void(const void *key, std::size_t size)> on_session_key;
 #if HOLDFAST_THROWS
     std::function<void(std::exception_ptr)> on_exception;
 #endif
@@ -44,7 +45,7 @@ struct options {
 namespace detail
 {
 
-/* C would take what stands before it for the whole. */
+/* In C the text would end there. */
 inline bool has_nul(const std::string &text) noexcept
 {
     return text.find('\0') != std::string::npos;
@@ -52,8 +53,8 @@ inline bool has_nul(const std::string &text) noexcept
 
 inline constexpr const char *HAS_NUL = "a string has a null character in it";
 
-/* A name with a NUL inside would be cut there and be another lock's: a control character
- * makes the library refuse it. */
+/* C would cut a name at a NUL, and that would be another lock: a control character
+ * instead makes the library refuse it. */
 inline const char *c_name(const std::string &name) noexcept
 {
     return has_nul(name) ? "\x01" : name.c_str();
@@ -64,13 +65,13 @@ inline const char *c_text(const std::string &text) noexcept
     return text.empty() ? nullptr : text.c_str();
 }
 
-/* A C client and the callbacks that it may call.  Nothing that throws gets into C: all of
- * these are noexcept. */
+/* A C client and its callbacks.  No exception may pass through C: all of these are
+ * noexcept. */
 struct session {
     hf_client *raw = nullptr;
-    options    wishes;
+    options    settings;
 
-    explicit session(options from) : wishes(std::move(from)) {}
+    explicit session(options from) : settings(std::move(from)) {}
 
     session(const session &) = delete;
     session &operator=(const session &) = delete;
@@ -80,11 +81,11 @@ struct session {
     template <class Callback> void call(const Callback &callback) const noexcept
     {
 #if HOLDFAST_THROWS
-        if (wishes.on_exception) {
+        if (settings.on_exception) {
             try {
                 callback();
             } catch (...) {
-                wishes.on_exception(std::current_exception());
+                settings.on_exception(std::current_exception());
             }
             return;
         }
@@ -100,37 +101,37 @@ struct session {
     static void state(hf_lock *lock, enum ::hf_state state, int why, void *data) noexcept
     {
         of(data).call([&] {
-            of(data).wishes.on_state(handle(lock), static_cast<lock_state>(state),
-                                     make_error_code(why));
+            of(data).settings.on_state(handle(lock), static_cast<lock_state>(state),
+                                       make_error_code(why));
         });
     }
 
     static void ask(hf_lock *lock, const char *reason, void *data) noexcept
     {
         of(data).call(
-            [&] { of(data).wishes.on_ask(handle(lock), reason ? reason : ""); });
+            [&] { of(data).settings.on_ask(handle(lock), reason ? reason : ""); });
     }
 
     static void place(hf_lock *lock, std::int64_t ahead, void *data) noexcept
     {
-        of(data).call([&] { of(data).wishes.on_place(handle(lock), ahead); });
+        of(data).call([&] { of(data).settings.on_place(handle(lock), ahead); });
     }
 
     static void link(hf_client *, enum ::hf_link link, const char *why,
                      void *data) noexcept
     {
         of(data).call(
-            [&] { of(data).wishes.on_link(static_cast<link_state>(link), why); });
+            [&] { of(data).settings.on_link(static_cast<link_state>(link), why); });
     }
 
     static void trace(const char *text, void *data) noexcept
     {
-        of(data).call([&] { of(data).wishes.on_trace(text); });
+        of(data).call([&] { of(data).settings.on_trace(text); });
     }
 
-    static void will(const void *will, std::size_t size, void *data) noexcept
+    static void key(const void *key, std::size_t size, void *data) noexcept
     {
-        of(data).call([&] { of(data).wishes.on_will(will, size); });
+        of(data).call([&] { of(data).settings.on_session_key(key, size); });
     }
 
     int open(const std::string &url, std::string &error)
@@ -138,32 +139,32 @@ struct session {
         char       text[512] = "";
         hf_options raw_options = HF_OPTIONS_INIT;
 
-        const options &asked = wishes;
-        for (const std::string *given : { &url, &asked.warden_program, &asked.command,
+        const options &asked = settings;
+        for (const std::string *given : { &url, &asked.guardian_program, &asked.command,
                                           &asked.public_command, &asked.note })
             if (has_nul(*given)) {
                 error = HAS_NUL;
                 return HF_EINVAL;
             }
-        if (!wishes.keeper)
+        if (!settings.keeper)
             raw_options.flags |= HF_NO_KEEPER;
-        if (wishes.init)
+        if (settings.init)
             raw_options.flags |= HF_INIT;
-        if (wishes.warden)
-            raw_options.flags |= HF_WARDEN;
+        if (settings.guardian)
+            raw_options.flags |= HF_GUARDIAN;
         constexpr std::chrono::milliseconds most(INT32_MAX);
         raw_options.ttl_ms =
-            static_cast<int>((wishes.ttl < most ? wishes.ttl : most).count());
-        raw_options.warden = c_text(wishes.warden_program);
-        raw_options.command = c_text(wishes.command);
-        raw_options.public_command = c_text(wishes.public_command);
-        raw_options.note = c_text(wishes.note);
-        raw_options.on_state = wishes.on_state ? state : nullptr;
-        raw_options.on_ask = wishes.on_ask ? ask : nullptr;
-        raw_options.on_place = wishes.on_place ? place : nullptr;
-        raw_options.on_link = wishes.on_link ? link : nullptr;
-        raw_options.on_trace = wishes.on_trace ? trace : nullptr;
-        raw_options.on_will = wishes.on_will ? will : nullptr;
+            static_cast<int>((settings.ttl < most ? settings.ttl : most).count());
+        raw_options.guardian = c_text(settings.guardian_program);
+        raw_options.command = c_text(settings.command);
+        raw_options.public_command = c_text(settings.public_command);
+        raw_options.note = c_text(settings.note);
+        raw_options.on_state = settings.on_state ? state : nullptr;
+        raw_options.on_ask = settings.on_ask ? ask : nullptr;
+        raw_options.on_place = settings.on_place ? place : nullptr;
+        raw_options.on_link = settings.on_link ? link : nullptr;
+        raw_options.on_trace = settings.on_trace ? trace : nullptr;
+        raw_options.on_session_key = settings.on_session_key ? key : nullptr;
         raw_options.data = this;
         raw_options.error = text;
         raw_options.error_size = sizeof text;
@@ -174,7 +175,7 @@ struct session {
     }
 };
 
-/* nullptr of what was moved from. */
+/* nullptr if it was moved from. */
 inline hf_client *raw_of(const std::shared_ptr<session> &session) noexcept
 {
     return session ? session->raw : nullptr;

@@ -1,4 +1,5 @@
-/* shared_mutex.hpp - readers and writers of one name, for std::shared_lock; see holdfast.hpp. */
+/* shared_mutex.hpp - readers and writers of one name, for std::shared_lock; see
+ * holdfast.hpp. */
 #ifndef HOLDFAST_SHARED_MUTEX_HPP
 #define HOLDFAST_SHARED_MUTEX_HPP
 
@@ -17,8 +18,9 @@ namespace holdfast
 inline namespace HOLDFAST_MODE
 {
 
-/* For std::shared_lock and std::unique_lock.  Each thread that reads has a place of its own
- * in line, so that a writer that waits is not passed over, whatever process it is in. */
+/* For std::shared_lock and std::unique_lock.  Each thread that reads has a place of its
+ * own in the queue, so that readers never overtake a waiting writer, in whatever
+ * process. */
 class shared_mutex
 {
 public:
@@ -34,10 +36,10 @@ public:
 
     explicit operator bool() const noexcept { return body_ != nullptr; }
 
-    /* The lock to write, for its token, its guard and the rest. */
+    /* The writer, for its token, a guard and so on. */
     writer &exclusive() noexcept { return body_->exclusive; }
 
-    /* The lock to read of this thread, while it holds that; else an empty handle. */
+    /* The reader of this thread while it holds one; else an empty handle. */
     handle shared() const
     {
         const std::lock_guard<std::mutex> inside(body_->mutex);
@@ -67,8 +69,9 @@ public:
         return !ec;
     }
 
-    /* From writer to reader, with no other writer in between; then unlock_shared().  Does not
-     * wait.  After a failure this thread does not read.  errc::lost: nor does it write. */
+    /* Turn the writer into a reader, with no other writer in between; then
+     * unlock_shared().  Does not wait.  After a failure this thread holds no reader;
+     * errc::lost: and no writer. */
     bool downgrade(std::error_code &ec)
     {
         ec = make_error_code(write_to_read());
@@ -85,7 +88,7 @@ public:
 
     void unlock_shared() noexcept { remember(make_error_code(stop_reading())); }
 
-    /* How the last unlock() or unlock_shared() went, of any thread. */
+    /* The result of the last unlock() or unlock_shared() of any thread. */
     std::error_code last_unlock() const noexcept
     {
         const std::lock_guard<std::mutex> inside(body_->mutex);
@@ -132,7 +135,7 @@ public:
         return detail::try_until(end, [&](limit time) { return try_read(time); });
     }
 
-    /* Throw lock_lost if it was not yours to the end. */
+    /* Throw lock_lost if the lock was not yours to the end. */
     void release() { body_->exclusive.release(); }
 
     void release_shared()
@@ -178,7 +181,7 @@ private:
 
     using place = std::list<seat>::iterator;
 
-    /* This thread's seat, or the end. */
+    /* The seat of this thread, or the end. */
     place find() const noexcept
     {
         place at = body_->taken.begin();
@@ -188,7 +191,7 @@ private:
         return at;
     }
 
-    /* This thread's seat: what it has, one that is left over, or a new one. */
+    /* The seat of this thread: its own, an unused one, or a new one. */
     int sit_down(place &ret)
     {
         const std::lock_guard<std::mutex> inside(body_->mutex);
@@ -251,12 +254,12 @@ private:
     int write_to_read()
     {
         hf_lock *writing = body_->exclusive.native_handle();
-        int      r = read(once); /* granted at once to who writes */
+        int      r = read(once); /* granted at once: this thread holds the writer */
 
         if (r == HF_EBUSY && hf_state(writing) == HF_HELD)
-            return HF_EOWNER; /* by another thread, or for any */
+            return HF_EOWNER; /* another thread holds it, or no thread in particular */
         if (r == HF_EBUSY)
-            return hf_release(writing); /* it is lost, or never was held */
+            return hf_release(writing); /* the writer is lost, or was never held */
         if (r < 0)
             return r;
         r = hf_release(writing);

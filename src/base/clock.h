@@ -1,4 +1,4 @@
-/* clock.h - the only place that reads a clock.
+/* clock.h - the only file that reads a clock.
  *
  * Decisions are made on the boot-time clock: it never steps, and it counts
  * while the machine sleeps.  The wall clock is for people and for tokens.
@@ -19,7 +19,7 @@ hf_time hf_now(void);
 /* Microseconds since 1970, by the wall clock. */
 int64_t hf_wall_us(void);
 
-/* `base` plus a timeout as callers give it: negative is for ever. */
+/* `base` plus the timeout of a public call: negative is for ever. */
 hf_time hf_after_ms(hf_time base, int64_t timeout_ms);
 
 static inline hf_time hf_sooner(hf_time a, hf_time b)

@@ -1,4 +1,4 @@
-/* error.c - names, sentences and nature of every result code. */
+/* error.c - the name, the text and the class of every result code. */
 #include "holdfast.h"
 
 enum nature { PLAIN, RETRY, LOST };
@@ -13,19 +13,20 @@ static const struct {
     { HF_EINVAL, "HF_EINVAL", "invalid argument", PLAIN },
     { HF_ENOMEM, "HF_ENOMEM", "out of memory", RETRY },
     { HF_EBUSY, "HF_EBUSY", "held by somebody else", RETRY },
-    { HF_ETIMEOUT, "HF_ETIMEOUT", "not acquired in the time given", RETRY },
+    { HF_ETIMEOUT, "HF_ETIMEOUT", "not done within the time limit", RETRY },
     { HF_ECANCELED, "HF_ECANCELED", "canceled", PLAIN },
     { HF_ELOST, "HF_ELOST", "the lock was lost while held", LOST },
     { HF_EDOWN, "HF_EDOWN", "the store cannot be reached", RETRY },
     { HF_EDENIED, "HF_EDENIED", "the store denies access", PLAIN },
     { HF_EFORK, "HF_EFORK", "opened by the parent process", PLAIN },
     { HF_EOWNER, "HF_EOWNER", "held by another thread", PLAIN },
-    { HF_ESTATE, "HF_ESTATE", "the handle is in no state for this call", PLAIN },
+    { HF_ESTATE, "HF_ESTATE", "the handle is not in a state that allows this call",
+      PLAIN },
     { HF_EMISMATCH, "HF_EMISMATCH", "the name is in use as another kind of lock", PLAIN },
     { HF_EFULL, "HF_EFULL", "no room in the store or its queue", RETRY },
     { HF_ECORRUPT, "HF_ECORRUPT", "the store's data are damaged", PLAIN },
     { HF_EUNSUPPORTED, "HF_EUNSUPPORTED", "not supported", PLAIN },
-    { HF_ENOTFOUND, "HF_ENOTFOUND", "not there", PLAIN },
+    { HF_ENOTFOUND, "HF_ENOTFOUND", "not found", PLAIN },
     { HF_ESTORE, "HF_ESTORE", "the store failed", RETRY },
     { HF_EDEADLOCK, "HF_EDEADLOCK", "this thread would wait for itself", PLAIN },
     { HF_EEXHAUSTED, "HF_EEXHAUSTED", "the store's numbers for this name are used up",

@@ -16,11 +16,11 @@ static pthread_once_t  once = PTHREAD_ONCE_INIT;
 static atomic_uint     generation;
 static int            *guarded;
 static size_t          count, room;
-static int             cancel; /* state that the thread with the mutex had before */
-static int             takers; /* of the low numbers */
-static unsigned        taken;  /* by us: a bit for each number */
+static int             cancel; /* cancel state of the thread that has the mutex */
+static int             takers; /* threads that use take_low() */
+static unsigned        taken;  /* placeholders: a bit for each number */
 
-/* A thread that is canceled in open() or close() would take the mutex with it. */
+/* A thread that is canceled in open() or close() would never unlock the mutex. */
 static void take_guard(void)
 {
     int state;
@@ -50,11 +50,11 @@ static void take_low(void)
         if (got == fd)
             taken |= 1u << fd;
         else if (got >= 0)
-            close(got); /* the program has opened something at this very moment */
+            close(got); /* the program was faster */
     }
 }
 
-/* Not if the program has put something else there. */
+/* Unless the program has replaced them. */
 static void free_low(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -65,7 +65,7 @@ static void free_low(void)
 
 static void give_low(void)
 {
-    if (takers > 0 && --takers == 0 && taken != 0) /* 0: forked in between */
+    if (takers > 0 && --takers == 0 && taken != 0) /* 0: forked meanwhile */
         free_low();
 }
 
@@ -73,7 +73,7 @@ static void give_low(void)
 
 static void in_child(void)
 {
-    free_low(); /* the threads that took them are not here */
+    free_low(); /* the threads that need them are not here */
     takers = 0;
     for (size_t i = 0; i < count; i++)
         close(guarded[i]);
@@ -147,7 +147,7 @@ void hf_fork_unguard(int fd)
             break;
         }
     }
-    if (count == 0) { /* leave nothing behind for leak checkers */
+    if (count == 0) { /* for leak checkers */
         free(guarded);
         guarded = NULL;
         room = 0;

@@ -1,8 +1,8 @@
-/* fork.h - descriptors: what a forked child must not keep, and which numbers are not ours.
+/* fork.h - descriptors that a forked child must not keep, and numbers that we never use.
  *
- * A kernel lock belongs to an open file description, and fork() shares those:
- * a child that keeps one keeps its dead parent's locks.  Descriptors on this
- * list are closed in every child, right after fork().
+ * A kernel lock belongs to an open file description, and fork() shares those: a child
+ * that keeps one open keeps the locks of its dead parent.  Descriptors on this list are
+ * closed in every child, right after fork().
  *
  * Nobody may fork between opening a descriptor and putting it on the list, nor
  * between taking it off and closing it:
@@ -11,11 +11,11 @@
  *     int fd = hf_fork_adopt(open(...));
  *     ...
  *     hf_fork_close(fd);
+ * No descriptor of ours is 0, 1 or 2: a program that has closed its stderr would write
+ * its next warning to our file or server.  The kernel gives the lowest free number to
+ * SQLite, libpq and getaddrinfo() as well as to us.  So descriptors are opened only
+ * while these three are taken: from pause() to resume() or, where forks need not wait,
  *
- * No descriptor of ours is 0, 1 or 2: a program that has closed its stderr would write its
- * next warning to our file or server.  The kernel gives out the lowest number that is free,
- * to SQLite, libpq and getaddrinfo() as to us.  So whatever opens a descriptor does it while
- * these three are taken: from pause() to resume(), or, where forks need not wait,
  *
  *     hf_low_take();
  *     int fd = eventfd(...);
@@ -24,18 +24,18 @@
 #ifndef HF_FORK_H
 #define HF_FORK_H
 
-/* A number that is different in every process of a fork()ed family.  Compare
- * with the one remembered at open to learn whether we are a child. */
+/* A number that changes in every forked child.  Compare it with the one remembered in
+ * hf_open() to learn whether this is a child. */
 unsigned hf_fork_generation(void);
 
-/* A thread that forks waits from pause() to resume(): a moment only.  The calling thread
- * is not canceled in between. */
+/* A thread that forks waits from pause() to resume(), so keep that short.  The calling
+ * thread cannot be canceled in between. */
 void hf_fork_pause(void);
 void hf_fork_resume(void);
 
-/* Leave none of 0 to 2 free for a while; in as many threads as like.  What takes them can be
- * neither read nor written, as if they were still closed, and if the program puts something
- * there itself, that stays.  Both keep errno. */
+/* Keep 0 to 2 occupied for a while, if they are free; in any number of threads.  The
+ * placeholders can be neither read nor written, like closed descriptors, and a
+ * descriptor that the program puts there itself stays.  Both keep errno. */
 void hf_low_take(void);
 void hf_low_give(void);
 
@@ -43,8 +43,8 @@ void hf_low_give(void);
 int  hf_fork_guard(int fd);
 void hf_fork_unguard(int fd);
 
-/* Guard, then resume.  Returns `fd`, or -1 with errno: as it was if `fd` is
- * negative; else ENOMEM, and `fd` is closed. */
+/* Guard, then resume.  Returns `fd`; or -1 with errno, which is unchanged if `fd` is
+ * negative, and else ENOMEM, and `fd` is closed. */
 int hf_fork_adopt(int fd);
 
 /* Take `fd` off the list and close it, with no fork in between. */

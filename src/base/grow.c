@@ -10,11 +10,11 @@
 void *hf_grow(void *array, size_t *room, size_t need, size_t size)
 {
     assert(need > 0 && size > 0);
-    assert((array == NULL) == (*room == 0)); /* room is what the array has, not more */
+    assert((array == NULL) == (*room == 0)); /* `room` belongs to this array */
     if (need <= *room)
         return array;
 
-    size_t larger = need > *room * 2 ? need : *room * 2; /* never one by one */
+    size_t larger = need > *room * 2 ? need : *room * 2; /* at least twice as large */
     if (larger < ROOM_MIN)
         larger = ROOM_MIN;
     void *grown = larger <= SIZE_MAX / size ? realloc(array, larger * size) : NULL;

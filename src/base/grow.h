@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* The array with room for `need` elements, one at least, of `size` bytes each.  Where it has
- * to move, it is given room for more than that, and `*room` says for how many.  NULL: no
- * memory; the array and its room are then as they were. */
+/* The array with room for `need` elements, at least one, of `size` bytes each.  If it
+ * has to grow, it gets more room than needed; `*room` is the number of elements.  NULL:
+ * no memory; the array and its room are unchanged. */
 void *hf_grow(void *array, size_t *room, size_t need, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM 16384 /* for an entry in the user database: what most systems allow */
+#define ROOM 16384 /* for an entry in the user database */
 
 static char *home_of(uid_t user)
 {

@@ -1,8 +1,8 @@
-/* name.h - what a lock may be called.
+/* name.h - names of locks.
  *
- * 1 to 255 bytes of UTF-8 without control characters, without '/', without
- * "..", and not "." alone: no name can be taken for a path, break a line of
- * output, or differ from itself in another store.
+ * 1 to 255 bytes of UTF-8 without control characters, without '/', without "..", and
+ * not "." alone.  So no name can be taken for a path, break a line of output, or change
+ * from one store to another.
  */
 #ifndef HF_NAME_H
 #define HF_NAME_H
@@ -15,7 +15,7 @@
 /* NULL if `name` is fine, else what is wrong with it, as a clause: "is empty". */
 const char *hf_name_fault(const char *name);
 
-/* A number for it, to spread names over a table. */
+/* For hash tables. */
 uint32_t hf_name_hash(const char *name);
 
 /* Length of a UTF-8 sequence at `text`, 0 if it is not one. */

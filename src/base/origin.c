@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file that is mapped where this function is.  dladdr(3) would say argv[0] of a program,
- * and a relative path as the loader was given it. */
+/* The file that is mapped at the address of this function.  dladdr(3) would return
+ * argv[0] for a program, and a relative path if the loader got one. */
 static bool find_file(char ret[PATH_MAX])
 {
     uintptr_t here = (uintptr_t)&find_file, from, to;
@@ -41,7 +41,7 @@ bool hf_origin_find(const char *folder, const char *program, char ret[PATH_MAX])
     if (!find_file(path))
         return false;
     uid_t owner =
-        stat(path, &ours) == 0 ? ours.st_uid : 0; /* it may be replaced by now */
+        stat(path, &ours) == 0 ? ours.st_uid : 0; /* it may have been replaced */
     char  *name = strrchr(path, '/') + 1;
     size_t room = sizeof path - (size_t)(name - path);
     if ((size_t)snprintf(name, room, "%s/%s", folder, program) >= room ||

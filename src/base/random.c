@@ -12,7 +12,7 @@ void hf_random_fill(uint64_t *ret, size_t count)
 {
     size_t size = count * sizeof *ret;
 
-    assert(size <= 256); /* so many come at once or not at all */
+    assert(size <= 256); /* up to 256 bytes come at once or not at all */
     for (;;) {
         ssize_t n = getrandom(ret, size, 0);
         if (n == (ssize_t)size)
@@ -20,7 +20,8 @@ void hf_random_fill(uint64_t *ret, size_t count)
         if (n >= 0 || errno != EINTR)
             break;
     }
-    /* No kernel of ours fails here; if one does, be different all the same. */
+    /* getrandom() does not fail on any kernel that we support; if it does, at least
+     * differ from other processes. */
     uint64_t state = (uint64_t)hf_now() ^ (uint64_t)getpid() << 40;
     for (size_t i = 0; i < count; i++)
         ret[i] = hf_random_next(&state);

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 64 random bits from the kernel; many of them take no longer than one. */
+/* 64 random bits from the kernel, or several times as many in one call. */
 uint64_t hf_random(void);
 void     hf_random_fill(uint64_t *ret, size_t count);
 
-/* splitmix64: the next number of the sequence that `*state` stands for. */
+/* splitmix64: the next number of a sequence, whose seed and state is `*state`. */
 uint64_t hf_random_next(uint64_t *state);
 
 #endif

@@ -1,8 +1,8 @@
 /* spawn.c - see spawn.h.
  *
- * What runs in our memory and is not us does nothing but call the kernel: no function of
- * the C library that might know a thread or take a lock.  Nor may a sanitizer count what
- * it does as done by us.
+ * Code that runs in our memory but in another process only makes system calls: it calls
+ * no function of the C library that might use thread-local data or take a lock.  Nor
+ * may a sanitizer take its actions for those of this thread.
  */
 #include "base/spawn.h"
 
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK ((size_t)16 * 1024) /* of each of the two */
+#define STACK ((size_t)16 * 1024) /* of each of the two processes */
 
 #if defined(__clang__)
 #define UNSEEN __attribute__((disable_sanitizer_instrumentation))
@@ -27,8 +27,8 @@
 #define UNSEEN __attribute__((no_sanitize("address", "thread", "undefined")))
 #endif
 
-/* The same as clone(), by the name that ThreadSanitizer has not got a clone() of its own
- * for: that one does not know a child in the same memory. */
+/* clone() by its internal name, which ThreadSanitizer does not intercept: its own
+ * clone() cannot handle a child in the same memory. */
 #if defined(__GLIBC__)
 int clone_unseen(int (*body)(void *), void *stack, int flags, void *arg,
                  ...) __asm__("__clone");
@@ -46,7 +46,7 @@ struct plan {
     int          error; /* out */
 };
 
-/* No descriptor may be left to have, and any of 0 to 2 may be closed, or be `fd`. */
+/* There may be no free descriptor left, and any of 0 to 2 may be closed, or be `fd`. */
 UNSEEN static bool set_stdio(int fd)
 {
     long from = fd > 2 ? fd : syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
@@ -58,7 +58,8 @@ UNSEEN static bool set_stdio(int fd)
            syscall(SYS_dup3, 1, 2, 0) == 2;
 }
 
-/* By SIGKILL: of an exit some know, and tidy up memory that is not ours, as valgrind. */
+/* By SIGKILL: valgrind and the like intercept an exit, and would clean up the memory of
+ * the parent. */
 UNSEEN static int end_here(void)
 {
     syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
@@ -84,7 +85,7 @@ UNSEEN static int start_and_end(void *arg)
                            CLONE_VM | CLONE_VFORK | CLONE_PIDFD, plan, &plan->pidfd);
     if (pid < 0)
         plan->error = errno;
-    else if (plan->error != 0) /* it is dead; nobody is to find it */
+    else if (plan->error != 0) /* it is dead: reap it */
         syscall(SYS_wait4, pid, NULL, __WALL, NULL);
     return end_here();
 }
@@ -94,7 +95,8 @@ static void start(struct plan *plan, char *stack)
     sigset_t all, before;
     int      cancel;
 
-    /* A handler of ours must not run there, and we must not end before they do. */
+    /* No signal handler may run there, and this thread must not be canceled before they
+     * end. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -4,16 +4,13 @@
 #include "base/fork.h"
 #include "base/name.h"
 #include "base/random.h"
-#include "client/lock.h"
-#include "client/lookout.h"
-#include "client/note.h"
-#include "client/options.h"
-#include "client/publish.h"
-#include "client/query.h"
-#include "client/survey.h"
+#include "client/callback.h"
+#include "client/end/end.h"
+#include "client/handle/lock.h"
+#include "client/look/note.h"
+#include "client/look/sync_query.h"
+#include "client/look/watch.h"
 #include "client/url.h"
-#include "client/warden.h"
-#include "client/will.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long hf_close() lets the store take to hear of what is given up. */
+/* How long hf_close() waits for the store to confirm the releases. */
 #define CLOSE_LIMIT (2 * HF_SEC)
 
-/* Who gives no time waits for an answer all the same, this long at most. */
+/* How long a call with a timeout of 0 waits for its answer. */
 #define ANSWER_LIMIT (5 * HF_SEC)
 
 struct hf_limit hf_client_limit(int64_t timeout_ms)
@@ -136,26 +133,26 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
     client->on_ask = options->on_ask;
     client->on_place = options->on_place;
     client->on_link = options->on_link;
-    client->on_will = options->on_will;
+    client->on_session_key = options->on_session_key;
     client->data = options->data;
-    client->last_notice = &client->notices;
-    client->last_inbox = &client->inbox;
+    client->last_callback = &client->callbacks;
+    client->last_pending = &client->pending;
     client->alive_until = client->store->alive_until;
     hf_engine_init(&client->engine, client->store, hf_random());
     client->engine.clock = hf_now;
-    if ((options->flags & HF_WARDEN) != 0 && client->store->outlives) {
-        int r = hf_warden_start(client, options->warden, errmsg);
+    if ((options->flags & HF_GUARDIAN) != 0 && client->store->outlives) {
+        int r = hf_guardian_start(client, options->guardian, errmsg);
         if (r < 0)
             return r;
     }
     if (client->store->outlives)
-        hf_will_hand_out(client);
+        hf_session_key_hand_out(client);
     int error = hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
                               (options->flags & HF_NO_KEEPER) == 0);
     if (error == 0)
         return 0;
     snprintf(errmsg, HF_ERRMSG_MAX,
-             "the system denies a client what it needs (descriptors, a thread): %s",
+             "the system refuses a client its descriptors or its thread: %s",
              strerror(error));
     return error == ENOMEM ? HF_ENOMEM : HF_ESTORE;
 }
@@ -164,7 +161,7 @@ static void destroy_client(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
-    hf_warden_dismiss(client, true);
+    hf_guardian_dismiss(client, true);
     if (client->given != NULL) /* it may hold a password */
         explicit_bzero(client->given, strlen(client->given));
     free(client->given);
@@ -221,12 +218,12 @@ static bool has_no_locks(void *arg)
     return client->locks == NULL;
 }
 
-/* A lock made of others, that is not free of them yet. */
-static struct hf_lock *find_composed(const struct hf_client *client)
+/* A set of locks that still has its members. */
+static struct hf_lock *find_set(const struct hf_client *client)
 {
     struct hf_lock *lock = client->locks;
 
-    while (lock != NULL && lock->made == NULL)
+    while (lock != NULL && lock->set == NULL)
         lock = hf_lock_next(lock, HF_LIST_LOCKS);
     return lock;
 }
@@ -235,14 +232,14 @@ static void close_client(struct hf_client *client)
 {
     int cancel;
 
-    /* In a forked child everything is the parent's, mutex included. */
+    /* In a forked child everything belongs to the parent, the mutex included. */
     if (hf_client_begin(client, &cancel) < 0) {
-        hf_warden_leave_to_parent(client);
+        hf_guardian_leave_to_parent(client);
         return;
     }
     client->closing = true;
-    hf_client_settle(client, NULL); /* it may be using one of the locks */
-    for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)
+    hf_callbacks_settle(client, NULL); /* a callback may be using a lock */
+    for (struct hf_lock *lock; (lock = find_set(client)) != NULL;)
         lock->ops->free(lock);
     for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
         next = hf_lock_next(lock, HF_LIST_LOCKS);
@@ -253,15 +250,15 @@ static void close_client(struct hf_client *client)
 
     hf_drive_finish(&client->drive);
     assert(client->changed == NULL && client->answered == NULL); /* all published */
-    hf_notices_drop(client, NULL);
-    client->store->impl->close(client->store); /* what is left goes with the session */
+    hf_callbacks_drop(client, NULL);
+    client->store->impl->close(client->store); /* the places that are left vanish */
     client->store = NULL;
-    hf_warden_dismiss(client, client->locks == NULL);
+    hf_guardian_dismiss(client, client->locks == NULL);
     while (client->locks != NULL)
         hf_lock_destroy(client->locks);
-    hf_queries_drop(client);
-    hf_surveys_drop(client);
-    hf_lookouts_drop(client);
+    hf_sync_queries_drop(client);
+    hf_store_watches_drop(client);
+    hf_lock_watches_drop(client);
     destroy_client(client);
 }
 
@@ -312,7 +309,7 @@ int hf_process(struct hf_client *client)
     int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    hf_client_hear(client);
+    hf_client_hear_started(client);
     hf_drive_process(&client->drive);
     hf_client_end(client, cancel);
     return 0;
@@ -346,25 +343,4 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
         hf_client_fail(client, r, "%s", client->store->errmsg);
     hf_client_end(client, cancel);
     return r;
-}
-
-const char *hf_version(void)
-{
-#define STRING(x)        #x
-#define VERSION(a, b, c) STRING(a) "." STRING(b) "." STRING(c)
-    return VERSION(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH);
-#undef VERSION
-#undef STRING
-}
-
-const char *hf_stores(void)
-{
-    return hf_store_schemes();
-}
-
-int hf_schema(const char *scheme, const char *role, char **ret)
-{
-    if (scheme == NULL || ret == NULL)
-        return HF_EINVAL;
-    return hf_store_schema(hf_url_scheme(scheme), role, ret);
 }

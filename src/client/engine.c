@@ -1,51 +1,61 @@
 /* engine.c - see engine.h. */
 #include "client/engine.h"
 
-#include "client/errand.h"
-#include "client/histogram.h"
-#include "client/job.h"
-#include "holdfast.h"
-
 #include <assert.h>
 
-/* A turn that goes on longer gives others a chance; it is called again. */
+/* A longer turn stops to give other threads a chance, and is called again. */
 #define ROUNDS 64
 
-#define GLANCE (50 * HF_MS)
+#define ASK_AGAIN (50 * HF_MS) /* whether all servers are absent */
 
-bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time *next)
+bool hf_engine_store_absent(const struct hf_engine *engine, hf_time *since, hf_time *next)
 {
     if (engine->store->link == HF_LINK_UP) {
-        *missed = 0;
+        *since = 0;
         return false;
     }
-    if (*missed == 0)
-        *missed = engine->now;
-    assert(*missed <= engine->now);
-    hf_time end = *missed + HF_ABSENCE;
+    if (*since == 0)
+        *since = engine->now;
+    assert(*since <= engine->now);
+    hf_time end = *since + HF_ABSENCE;
     if (engine->now >= end && engine->store->absences > 0)
         return true;
-    hf_time again = engine->now < end ? end : engine->now + GLANCE;
+    hf_time again = engine->now < end ? end : engine->now + ASK_AGAIN;
     if (again < *next)
         *next = again;
     return false;
+}
+
+void hf_histogram_add(struct hf_histogram *histogram, hf_time took)
+{
+    uint64_t us = took > 0 ? (uint64_t)took / 1000 : 0;
+    unsigned bucket = 0;
+
+    while (bucket < HF_BUCKETS - 1 && us >> bucket != 0)
+        bucket++;
+    assert(bucket < HF_BUCKETS);
+    histogram->bucket[bucket]++;
+    histogram->count++;
+    histogram->total_us += us;
+    if (us > histogram->max_us)
+        histogram->max_us = us;
 }
 
 static void on_link(struct hf_store *store, void *data)
 {
     struct hf_engine *engine = data;
 
-    engine->soonest = 0; /* a request that is sent once may be in vain */
+    engine->soonest = 0; /* requests that are sent only once check for an absent store */
     engine->losses += store->link == HF_LINK_LOST;
     engine->connects += store->link == HF_LINK_UP;
     if (store->link == HF_LINK_UP && engine->on_up != NULL)
         engine->on_up(engine->on_up_data);
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
-        next = job->next; /* it may wish again, and so come last */
+        next = job->next; /* it may be wanted again, and so move to the end */
         if (store->link == HF_LINK_LOST)
-            hf_job_tell(job, &(struct hf_event){ .what = HF_GONE });
+            hf_job_step(job, &(struct hf_event){ .what = HF_GONE });
         job->again = 0; /* a new link is a new chance */
-        hf_job_soil(job);
+        hf_job_mark_dirty(job);
     }
 }
 
@@ -54,7 +64,7 @@ void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t s
     *engine = (struct hf_engine){ .store = store, .seed = seed, .soonest = HF_NEVER };
     engine->last_job = &engine->jobs;
     engine->last_dirty = &engine->dirty;
-    engine->connects = store->link == HF_LINK_UP; /* a file is there from the start */
+    engine->connects = store->link == HF_LINK_UP; /* a file needs no connecting */
     store->on_link = on_link;
     store->on_link_data = engine;
 }
@@ -65,34 +75,34 @@ void hf_engine_submit(struct hf_engine *engine, struct hf_req *req)
     engine->store->impl->submit(engine->store, req);
 }
 
-/* What waits for something to happen says nothing about the store. */
+/* A watch waits for an event: its time says nothing about the store. */
 void hf_engine_answered(struct hf_engine *engine, const struct hf_req *req)
 {
-    bool waits = req->op == HF_WATCH || req->op == HF_SURVEY;
+    bool waits = req->op == HF_WATCH || req->op == HF_WATCH_STORE;
 
     if (req->sent != 0 && !waits && req->status != HF_ECANCELED &&
         req->status != HF_EDOWN)
         hf_histogram_add(&engine->round_trip, engine->clock() - req->sent);
 }
 
-static void plan(struct hf_engine *engine, hf_time when)
+static void set_timer(struct hf_engine *engine, hf_time when)
 {
     if (when < engine->soonest)
         engine->soonest = when;
 }
 
-/* Look at every timer; remember the next one. */
+/* Run every timer that is due; remember the next one. */
 static void run_timers(struct hf_engine *engine)
 {
     engine->soonest = HF_NEVER;
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
         next = job->next;
-        plan(engine, hf_job_check_time(job));
+        set_timer(engine, hf_job_check_time(job));
     }
-    plan(engine, hf_errands_check_time(engine));
+    set_timer(engine, hf_queries_check_time(engine));
 }
 
-static bool due(const struct hf_engine *engine)
+static bool timers_are_due(const struct hf_engine *engine)
 {
     return engine->now >= engine->soonest || engine->now >= engine->store->alive_until;
 }
@@ -108,7 +118,7 @@ static void send_needed(struct hf_engine *engine)
         job->is_dirty = false;
         hf_job_reconcile(job);
     }
-    hf_errands_send(engine);
+    hf_queries_send(engine);
 }
 
 void hf_engine_turn(struct hf_engine *engine, hf_time now, bool readable)
@@ -118,7 +128,7 @@ void hf_engine_turn(struct hf_engine *engine, hf_time now, bool readable)
     assert(now >= engine->now);
     engine->now = now;
     for (int round = 0; round < ROUNDS; round++) {
-        if (due(engine))
+        if (timers_are_due(engine))
             run_timers(engine);
         send_needed(engine);
         if (!readable && store->wake > now && engine->dirty == NULL)

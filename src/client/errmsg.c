@@ -1,9 +1,10 @@
-/* errmsg.c - hf_errmsg(): what went wrong, told to the thread that it happened to.
+/* errmsg.c - hf_errmsg(): each thread sees its own last failure.
  *
- * Threads share a client.  Between the failure of one and its hf_errmsg() another may fail:
- * so each thread keeps its own last failure, and the client the last of all, for a thread
- * that has none there.  What was started without waiting fails later, in the keeper or in
- * whatever thread turns the engine: that is told to all threads that start or process.
+ * Threads share a client, and between the failure of one thread and its hf_errmsg()
+ * another may fail.  So each thread keeps the message of its own last failure, and the
+ * client the last of all, for threads that have none.  An acquire that was started
+ * without waiting fails later, in the thread that turns the engine: its message is for
+ * every thread that calls hf_acquire_start() or hf_process().
  */
 #include "client/client.h"
 
@@ -15,7 +16,7 @@
 static _Thread_local struct {
     uint64_t client;  /* its number; 0: none */
     uint64_t failure; /* its number; 0: none */
-    bool     starts;  /* hears of what was started */
+    bool     starts;  /* it called hf_acquire_start() or hf_process() */
     char     text[HF_ERRMSG_MAX];
 } own;
 
@@ -26,7 +27,7 @@ void hf_client_number(struct hf_client *client)
     client->number = atomic_fetch_add(&opened, 1) + 1;
 }
 
-static void turn_to(const struct hf_client *client)
+static void use_client(const struct hf_client *client)
 {
     assert(client->number != 0);
     if (own.client == client->number)
@@ -35,11 +36,11 @@ static void turn_to(const struct hf_client *client)
     own.client = client->number;
 }
 
-void hf_client_hear(const struct hf_client *client)
+void hf_client_hear_started(const struct hf_client *client)
 {
     if (client == NULL)
         return;
-    turn_to(client);
+    use_client(client);
     own.starts = true;
 }
 
@@ -52,23 +53,23 @@ int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
     vsnprintf(client->errmsg, sizeof client->errmsg, format, args);
     va_end(args);
     client->failures++;
-    if (client->failing_wish) {
-        client->wish_failure = client->failures;
-        memcpy(client->wish_errmsg, client->errmsg, sizeof client->wish_errmsg);
+    if (client->failing_started) {
+        client->started_failure = client->failures;
+        memcpy(client->started_errmsg, client->errmsg, sizeof client->started_errmsg);
         return code;
     }
-    turn_to(client);
+    use_client(client);
     own.failure = client->failures;
     memcpy(own.text, client->errmsg, sizeof own.text);
     return code;
 }
 
-static const char *choose(const struct hf_client *client)
+static const char *choose_message(const struct hf_client *client)
 {
     bool mine = own.client == client->number;
 
-    if (mine && own.starts && client->wish_failure > own.failure)
-        return client->wish_errmsg;
+    if (mine && own.starts && client->started_failure > own.failure)
+        return client->started_errmsg;
     return mine && own.failure != 0 ? own.text : client->errmsg;
 }
 
@@ -83,7 +84,7 @@ const char *hf_errmsg(struct hf_client *client)
         return "no client was given";
     if (r < 0)
         return "this client was opened by the parent process; open one of your own";
-    memcpy(text, choose(client), sizeof text);
+    memcpy(text, choose_message(client), sizeof text);
     hf_client_end(client, cancel);
     return text;
 }

@@ -1,5 +1,5 @@
-/* explain.c - what went wrong with a lock, for a person to act on. */
-#include "client/lock.h"
+/* explain.c - messages about a failed call on a lock. */
+#include "client/handle/lock.h"
 
 #include <assert.h>
 
@@ -19,13 +19,13 @@ int hf_lock_fail(struct hf_lock *lock, int code)
     case HF_ELOST:
         return hf_client_fail(
             client, code,
-            "\"%s\" was lost while held: what was done under it was not "
-            "protected to the end",
+            "\"%s\" was lost while held: the work under it was not protected to "
+            "the end",
             name);
     case HF_EMISMATCH:
         return hf_client_fail(
             client, code,
-            "\"%s\" is in use as another kind of lock; holdfast show tells "
+            "\"%s\" is in use as another kind of lock; `holdfast show` tells "
             "which and by whom",
             name);
     case HF_EDEADLOCK:
@@ -33,7 +33,7 @@ int hf_lock_fail(struct hf_lock *lock, int code)
             client, code, "this thread holds \"%s\" already, and would wait for itself",
             name);
     case HF_EDOWN:
-        if (lock->shown.errmsg[0] == '\0')
+        if (lock->published.errmsg[0] == '\0')
             return hf_client_fail(client, code, "\"%s\": the store does not answer",
                                   name);
         break;
@@ -41,15 +41,15 @@ int hf_lock_fail(struct hf_lock *lock, int code)
         break;
     }
     return hf_client_fail(client, code, "\"%.100s\": %s", name,
-                          lock->shown.errmsg[0] != '\0' ? lock->shown.errmsg
-                                                        : hf_strerror(code));
+                          lock->published.errmsg[0] != '\0' ? lock->published.errmsg
+                                                            : hf_strerror(code));
 }
 
-void hf_lock_fail_wish(struct hf_lock *lock, int code)
+void hf_lock_fail_started(struct hf_lock *lock, int code)
 {
-    lock->client->failing_wish = true;
+    lock->client->failing_started = true;
     (void)hf_lock_fail(lock, code);
-    lock->client->failing_wish = false;
+    lock->client->failing_started = false;
 }
 
 int hf_lock_fail_not_held(struct hf_lock *lock)

@@ -1,8 +1,7 @@
 /* job.c - one hold and the request it has in flight; see engine.h. */
-#include "client/job.h"
+#include "client/engine.h"
 
 #include "base/random.h"
-#include "holdfast.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -56,13 +55,13 @@ void hf_job_finish(struct hf_job *job)
     unlink_job(job);
 }
 
-void hf_job_soil(struct hf_job *job)
+void hf_job_mark_dirty(struct hf_job *job)
 {
     if (job->is_dirty)
         return;
     job->is_dirty = true;
     assert(*job->engine->last_dirty == NULL);
-    job->next_dirty = NULL; /* last: in the order they were wanted */
+    job->next_dirty = NULL; /* at the end: in the order in which they were wanted */
     *job->engine->last_dirty = job;
     job->engine->last_dirty = &job->next_dirty;
 }
@@ -73,12 +72,12 @@ static void changed(struct hf_job *job)
         job->on_change(job);
 }
 
-void hf_job_tell(struct hf_job *job, const struct hf_event *event)
+void hf_job_step(struct hf_job *job, const struct hf_event *event)
 {
     enum hf_hold_state before = job->hold.state;
 
     hf_hold_step(&job->hold, event);
-    hf_job_soil(job);
+    hf_job_mark_dirty(job);
     if (job->hold.state != before)
         changed(job);
 }
@@ -86,10 +85,11 @@ void hf_job_tell(struct hf_job *job, const struct hf_event *event)
 void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
 {
     assert(job->hold.state == HF_HOLD_IDLE && job->note != NULL);
-    unlink_job(job); /* when the link comes up, who wished first enters first */
+    /* To the end: when the link comes up, the job that was wanted first enters first. */
+    unlink_job(job);
     append(job);
     job->deadline = deadline;
-    job->again = job->missed = 0;
+    job->again = job->absent_since = 0;
     job->asks = 0;
     job->ask[0] = job->errmsg[0] = '\0';
     job->failure = 0;
@@ -98,22 +98,22 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
         job->engine->soonest = 0;
     else if (deadline < job->engine->soonest)
         job->engine->soonest = deadline;
-    hf_job_tell(job, &(struct hf_event){ .what = HF_WANT, .once = once });
+    hf_job_step(job, &(struct hf_event){ .what = HF_WANT, .once = once });
 }
 
 void hf_job_drop(struct hf_job *job, int why)
 {
-    bool unheard = job->hold.state == HF_HOLD_ENTERING && job->entered != job->hold.id;
+    bool never_sent = job->hold.state == HF_HOLD_ENTERING && job->entered != job->hold.id;
 
     job->again = 0;
-    hf_job_tell(job, &(struct hf_event){ .what = HF_DROP, .why = why });
-    if (unheard) /* no place can have been taken: there is nothing to give up */
-        hf_job_tell(job, &(struct hf_event){ .what = HF_LEFT });
+    hf_job_step(job, &(struct hf_event){ .what = HF_DROP, .why = why });
+    if (never_sent) /* the store has no place to give up */
+        hf_job_step(job, &(struct hf_event){ .what = HF_LEFT });
 }
 
-void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape)
+void hf_job_downgrade(struct hf_job *job, const struct hf_shape *shape)
 {
-    hf_job_tell(job, &(struct hf_event){ .what = HF_LESSEN, .shape = *shape });
+    hf_job_step(job, &(struct hf_event){ .what = HF_HOLD_LESS, .shape = *shape });
 }
 
 static void pause_job(struct hf_job *job)
@@ -130,13 +130,13 @@ static void on_failure(struct hf_job *job, int status)
     snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
     job->failure = status;
     pause_job(job);
-    hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
+    hf_job_step(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
     if (job->hold.state == HF_HOLD_LEAVING && !leaving)
-        job->again = 0; /* giving up is a new request, not a repeat */
+        job->again = 0; /* LEAVE is a new request, not a retry */
 }
 
 /* The same reason read twice is one ask. */
-static void hear_ask(struct hf_job *job, const char *reason)
+static void note_ask(struct hf_job *job, const char *reason)
 {
     if (job->asks > 0 && strncmp(job->ask, reason, sizeof job->ask - 1) == 0)
         return;
@@ -145,7 +145,7 @@ static void hear_ask(struct hf_job *job, const char *reason)
     changed(job);
 }
 
-/* What an answer must have, whatever a store says. */
+/* Data in a store can be anything: an answer without these is refused. */
 static bool makes_sense(const struct hf_standing *standing)
 {
     return standing->state == HF_STAND_NONE ||
@@ -157,22 +157,22 @@ static void on_standing(struct hf_job *job, const struct hf_req *req)
     struct hf_standing now = req->standing;
     struct hf_req      asked = { .standing = job->known, .follow = job->follow };
     bool               moved = job->known.ahead != now.ahead;
-    bool               idle = req->op == HF_WATCH && !hf_standing_differs(&now, &asked);
+    bool nothing_new = req->op == HF_WATCH && !hf_standing_differs(&now, &asked);
 
     job->known = now;
-    job->known.asked = NULL; /* it is lent; we keep what fits */
-    hf_job_tell(job, &(struct hf_event){ .what = HF_STANDING, .standing = now });
-    if (moved || req->op == HF_AMEND)
+    job->known.asked = NULL; /* lent; note_ask() keeps a copy */
+    hf_job_step(job, &(struct hf_event){ .what = HF_STANDING, .standing = now });
+    if (moved || req->op == HF_DOWNGRADE)
         changed(job);
     if (job->hold.state == HF_HOLD_HELD && now.asked != NULL) {
-        hear_ask(job, now.asked);
+        note_ask(job, now.asked);
         job->known.asked = job->ask;
     }
-    /* A store that completes a WATCH although nothing is different, or that took us in and
-     * does not know us, must not make us spin. */
-    if (idle || job->hold.state != HF_HOLD_ENTERING)
+    /* Do not spin if the store completes a WATCH although nothing changed, or answers
+     * ENTER and then does not know our place. */
+    if (nothing_new || job->hold.state != HF_HOLD_ENTERING)
         hf_retry_reset(&job->retry);
-    if (idle || job->hold.state == HF_HOLD_ENTERING)
+    if (nothing_new || job->hold.state == HF_HOLD_ENTERING)
         pause_job(job);
 }
 
@@ -180,15 +180,15 @@ static void on_answer(struct hf_job *job, const struct hf_req *req)
 {
     job->failure = 0;
     if (req->op == HF_LEAVE) {
-        hf_job_tell(job, &(struct hf_event){ .what = HF_LEFT, .why = req->status });
-    } else if (req->status == HF_EBUSY) { /* refused: no failure, but an answer */
+        hf_job_step(job, &(struct hf_event){ .what = HF_LEFT, .why = req->status });
+    } else if (req->status == HF_EBUSY) { /* refused: an answer, not a failure */
         job->known = req->standing;
         hf_retry_reset(&job->retry);
-        hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = HF_EBUSY });
+        hf_job_step(job, &(struct hf_event){ .what = HF_FAILED, .why = HF_EBUSY });
     } else if (req->id == 0) {
-        hf_job_tell(job, &(struct hf_event){ .what = HF_CHANGED });
+        hf_job_step(job, &(struct hf_event){ .what = HF_CHANGED });
     } else if (!makes_sense(&req->standing)) {
-        on_failure(job, hf_store_strange(job->engine->store, 0));
+        on_failure(job, hf_store_invalid(job->engine->store, 0));
     } else {
         on_standing(job, req);
     }
@@ -216,13 +216,13 @@ static void on_job_done(struct hf_req *req)
     hf_engine_answered(job->engine, req);
     job->flying = false;
     job->canceling = false;
-    hf_job_soil(job);
+    hf_job_mark_dirty(job);
     if (hf_job_quiet(job))
         changed(job);
     if (!wanted || req->status == HF_ECANCELED)
         return;
-    /* Shown to be in line, but so late that the session may be dead by now: it
-     * proves nothing, and is sent again. */
+    /* An answer that a place exists proves nothing if it comes so late that the session
+     * may be dead by now.  Ask again. */
     bool late = standing && req->standing.state != HF_STAND_NONE &&
                 job->engine->now >= job->engine->store->alive_until;
     bool answer = req->status == 0 || (req->op == HF_LEAVE && req->status == HF_ELOST) ||
@@ -266,7 +266,7 @@ static void submit(struct hf_job *job, enum hf_op need)
 
 /* At most one request per hold is in flight.  If it is not the one wanted,
  * cancel it and wait for done() before sending another: a LEAVE that overtook
- * its ENTER would leave a ticket nobody remembers. */
+ * its ENTER would leave a place that nobody remembers. */
 void hf_job_reconcile(struct hf_job *job)
 {
     struct hf_store *store = job->engine->store;
@@ -290,9 +290,10 @@ static bool waits(const struct hf_job *job)
            job->hold.state == HF_HOLD_OUTSIDE;
 }
 
-/* A try has a limit only because stores may fail to answer.  Who could not even get in
- * line, because the store failed again and again, is told that: nobody may hold it. */
-static int why_late(struct hf_job *job)
+/* The code for a wait that ran out of time.  A try has a limit only because stores may
+ * fail to answer.  If ENTER failed again and again, the caller gets that failure:
+ * perhaps nobody holds the lock. */
+static int timeout_code(struct hf_job *job)
 {
     const struct hf_store *store = job->engine->store;
     bool                   down = store->link != HF_LINK_UP;
@@ -310,19 +311,19 @@ hf_time hf_job_check_time(struct hf_job *job)
     hf_time next = HF_NEVER;
 
     if (now >= job->engine->store->alive_until)
-        hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
+        hf_job_step(job, &(struct hf_event){ .what = HF_EXPIRED });
     if (waits(job) && now >= job->deadline)
-        hf_job_drop(job, why_late(job));
+        hf_job_drop(job, timeout_code(job));
     if (waits(job) && job->hold.once &&
-        hf_engine_in_vain(job->engine, &job->missed, &next))
-        hf_job_drop(job, why_late(job));
+        hf_engine_store_absent(job->engine, &job->absent_since, &next))
+        hf_job_drop(job, timeout_code(job));
     if (waits(job) && job->deadline < next)
         next = job->deadline;
     if (job->again > now && job->again < next)
         next = job->again;
     else if (job->again != 0 && job->again <= now) {
         job->again = 0;
-        hf_job_soil(job);
+        hf_job_mark_dirty(job);
     }
     return next;
 }

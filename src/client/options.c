@@ -1,12 +1,10 @@
-/* options.c - see options.h. */
-#include "client/options.h"
-
-#include "store/store.h"
+/* options.c - structs of options, whose size the program states. */
+#include "client/client.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* No struct of ours will ever be as large: this is memory that nobody has set. */
+/* No struct of ours will ever be larger: the size was not set. */
 #define SIZE_LIMIT 4096
 
 static bool all_zero(const unsigned char *bytes, size_t size)
@@ -30,7 +28,7 @@ int hf_options_copy(const void *given, size_t known, const char *init, void *ret
     memcpy(ret, given, size < known ? size : known);
     if (size > known && !all_zero((const unsigned char *)given + known, size - known)) {
         snprintf(errmsg, HF_ERRMSG_MAX,
-                 "options: one is set that libholdfast %s does not know yet",
+                 "options: a member is set that libholdfast %s does not know yet",
                  hf_version());
         return HF_EINVAL;
     }
@@ -46,12 +44,12 @@ int hf_options_read(const struct hf_options *given, struct hf_options *ret, char
     if (r < 0)
         return r;
     const char *fault = NULL;
-    if ((ret->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT | HF_WARDEN)) != 0)
-        fault = "flags has one that is not known";
-    else if (ret->warden != NULL && ret->warden[0] != '/')
-        fault = "warden is not an absolute path, such as /usr/bin/holdfast";
-    else if (ret->warden != NULL && (ret->flags & HF_WARDEN) == 0)
-        fault = "warden is set, but not the flag HF_WARDEN";
+    if ((ret->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT | HF_GUARDIAN)) != 0)
+        fault = "flags has an unknown flag";
+    else if (ret->guardian != NULL && ret->guardian[0] != '/')
+        fault = "guardian is not an absolute path, such as /usr/bin/holdfast";
+    else if (ret->guardian != NULL && (ret->flags & HF_GUARDIAN) == 0)
+        fault = "guardian is set, but not the flag HF_GUARDIAN";
     else if (ret->ttl_ms < 0)
         fault = "ttl_ms is negative";
     if (fault == NULL)

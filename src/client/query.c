@@ -1,232 +1,118 @@
-/* query.c - see query.h. */
-#include "client/query.h"
-
-#include "client/history.h"
-#include "client/job.h"
-#include "client/report.h"
+/* query.c - requests that belong to no hold; see engine.h.
+ *
+ * A query that runs out of time while it is in flight is canceled, and ends when the
+ * store calls done().
+ */
+#include "client/engine.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static void query_free(struct hf_query *query)
+#define PAUSE (20 * HF_MS) /* before a retry */
+
+static void end_query(struct hf_query *query)
 {
-    hf_report_free(query->report);
-    hf_records_free(query->history);
-    hf_finding_list_clear(&query->findings);
-    free(query->name);
-    free(query->note);
-    free(query);
+    struct hf_query **at = &query->engine->queries;
+
+    assert(!query->flying); /* the store is done with it */
+    while (*at != query)
+        at = &(*at)->next;
+    *at = query->next;
+    query->on_done(query);
 }
 
-/* ---- In the engine ---------------------------------------------------------------- */
-
-/* The store says that we do not hold it.  The place may still be there, so that it has to be
- * left.  Ids are never used twice. */
-static void lose_place(struct hf_engine *engine, uint64_t id)
+/* Retry: the link broke, or the store had no time. */
+static void retry_later(struct hf_query *query)
 {
-    struct hf_job *job = engine->jobs;
+    struct hf_engine *engine = query->engine;
 
-    while (job != NULL && job->hold.id != id)
-        job = job->next;
-    if (job != NULL && job->hold.state == HF_HOLD_HELD)
-        hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
+    assert(!query->over && !query->flying);
+    query->after = engine->now + PAUSE;
+    if (query->after < engine->soonest)
+        engine->soonest = query->after;
 }
 
-/* Keep what is lent until we return. */
-static int keep_answer(struct hf_query *query)
+static void on_query_done(struct hf_req *req)
 {
-    const struct hf_req *req = &query->errand.req;
+    struct hf_query *query = req->data;
 
-    assert(query->report == NULL && query->findings.count == 0);
-    if (req->status < 0)
-        return req->status;
-    if (req->op == HF_LIST)
-        return hf_report_new(&req->line, req->stamp, &query->report);
-    if (req->op == HF_HISTORY)
-        return hf_records_new(req, &query->history);
-    if (req->op == HF_EXAMINE)
-        hf_finding_add_all(&query->findings, req->finding, req->findings);
-    return query->findings.failed ? HF_ENOMEM : 0;
+    hf_engine_answered(query->engine, req);
+    query->flying = false;
+    if (query->over && req->status == HF_ECANCELED)
+        req->status = HF_ETIMEOUT;
+    if (!query->over && req->status == HF_EDOWN && query->deadline > query->engine->now)
+        retry_later(query);
+    else
+        end_query(query);
 }
 
-static const char *late(bool watch)
+void hf_query_start(struct hf_query *query, struct hf_engine *engine)
 {
-    return watch ? HF_SAME : "the store did not answer in time";
+    assert(query->on_done != NULL && !query->flying);
+    query->engine = engine;
+    query->flying = false;
+    query->over = false;
+    query->absent_since = 0;
+    query->req.done = on_query_done;
+    query->req.data = query;
+    query->next = engine->queries;
+    engine->queries = query;
+    hf_time first = query->after != 0 ? query->after : query->deadline;
+    if (engine->store->link != HF_LINK_UP)
+        first = 0;
+    if (first < engine->soonest)
+        engine->soonest = first;
 }
 
-static void explain_status(struct hf_query *query)
+void hf_query_stop(struct hf_query *query)
 {
-    const char *text = query->client->store->errmsg;
-
-    if (query->status == HF_ETIMEOUT)
-        text = late(query->errand.req.op == HF_WATCH);
-    else if (text[0] == '\0')
-        text = hf_strerror(query->status);
-    snprintf(query->errmsg, sizeof query->errmsg, "%s", text);
+    query->deadline = 0;
+    query->engine->soonest = 0;
 }
 
-/* During a turn: it is made visible after it, with all else that came of it. */
-static void on_query_done(struct hf_errand *errand)
+void hf_queries_send(struct hf_engine *engine)
 {
-    struct hf_query     *query = (struct hf_query *)errand;
-    struct hf_client    *client = query->client;
-    const struct hf_req *req = &errand->req;
+    struct hf_store *store = engine->store;
 
-    assert(query->collected && !query->done);
-    query->status = keep_answer(query);
-    explain_status(query);
-    if (req->op == HF_PROVE && req->id != 0 && req->status == HF_ELOST)
-        lose_place(&client->engine, req->id);
-    query->next = client->answered;
-    client->answered = query;
-}
-
-void hf_queries_collect(struct hf_client *client)
-{
-    while (client->queries != NULL) {
-        struct hf_query *query = client->queries;
-        client->queries = query->next;
-        assert(!query->collected && !query->done);
-        query->collected = true;
-        hf_errand_start(&query->errand, &client->engine);
-    }
-}
-
-void hf_queries_publish(struct hf_client *client)
-{
-    while (client->answered != NULL) {
-        struct hf_query *query = client->answered;
-        client->answered = query->next;
-        query->done = true;
-        if (query->abandoned)
-            query_free(query);
-    }
-}
-
-void hf_queries_drop(struct hf_client *client)
-{
-    hf_queries_collect(client);
-    struct hf_errand **at = &client->engine.errands;
-    while (*at != NULL) {
-        struct hf_query *query = (struct hf_query *)*at;
-        if (query->errand.on_done != on_query_done) { /* somebody else's */
-            at = &(*at)->next;
-            continue;
-        }
-        *at = query->errand.next;
-        query_free(query);
-    }
-}
-
-/* ---- The caller's end ------------------------------------------------------------- */
-
-int hf_query_begin(struct hf_client *client, const char *name, bool all, int *cancel)
-{
-    int r = hf_client_begin(client, cancel);
-    if (r < 0)
-        return r;
-    if (name != NULL || !all)
-        r = hf_client_check_name(client, name);
-    if (r < 0)
-        hf_client_end(client, *cancel);
-    return r;
-}
-
-/* NULL stays NULL. */
-static bool copy_text(const char *text, char **ret)
-{
-    *ret = text != NULL ? strdup(text) : NULL;
-    return text == NULL || *ret != NULL;
-}
-
-int hf_query_start(struct hf_client *client, const struct hf_req *req,
-                   struct hf_limit limit, struct hf_query **ret)
-{
-    assert(req->op != HF_ENTER && req->op != HF_LEAVE); /* places are the jobs' */
-    struct hf_query *query = calloc(1, sizeof *query);
-    if (query == NULL)
-        return hf_client_fail(client, HF_ENOMEM, "out of memory");
-    if (!copy_text(req->name, &query->name) || !copy_text(req->note, &query->note)) {
-        query_free(query);
-        return hf_client_fail(client, HF_ENOMEM, "out of memory");
-    }
-    query->client = client;
-    query->errand = (struct hf_errand){ .req = *req, .deadline = limit.deadline };
-    query->errand.once = limit.once;
-    query->errand.on_done = on_query_done;
-    query->errand.req.name = query->name;
-    query->errand.req.note = query->note;
-    query->next = client->queries;
-    client->queries = query;
-    hf_drive_post(&client->drive);
-    *ret = query;
-    return 0;
-}
-
-static bool is_done(void *arg)
-{
-    const struct hf_query *query = arg;
-
-    return query->done;
-}
-
-int hf_query_result(const struct hf_query *query)
-{
-    struct hf_client *client = query->client;
-
-    if (!query->done) { /* it could not be called off in time */
-        bool watch = query->errand.req.op == HF_WATCH;
-        if (client->link == HF_LINK_UP)
-            return hf_client_fail(client, HF_ETIMEOUT, "%s", late(watch));
-        return hf_client_fail(client, HF_EDOWN, "the store does not answer");
-    }
-    if (query->status < 0)
-        hf_client_fail(client, query->status, "%s", query->errmsg);
-    return query->status;
-}
-
-int hf_query_wait(struct hf_query *query)
-{
-    struct hf_drive *drive = &query->client->drive;
-
-    /* The engine ends it at the deadline; if it is stuck, so are not we. */
-    if (hf_drive_wait(drive, is_done, query, query->errand.deadline) < 0)
-        hf_drive_turn(drive, false);
-    return hf_query_result(query);
-}
-
-void hf_query_end(struct hf_query *query)
-{
-    assert(!query->abandoned);
-    if (query->collected && !query->done) {
-        query->abandoned = true;
+    if (store->link != HF_LINK_UP)
         return;
+    for (struct hf_query *query = engine->queries; query != NULL; query = query->next) {
+        if (query->flying || query->after > engine->now)
+            continue;
+        query->flying = true;
+        hf_engine_submit(engine, &query->req);
     }
-    if (!query->done) {
-        struct hf_query **at = &query->client->queries;
-        while (*at != query)
-            at = &(*at)->next;
-        *at = query->next;
-    }
-    query_free(query);
 }
 
-int hf_query_run(struct hf_client *client, const struct hf_req *req,
-                 struct hf_limit limit, struct hf_report **ret)
+/* Is its time over? */
+static bool is_overdue(struct hf_query *query, hf_time *next)
 {
-    struct hf_query *query = NULL;
+    struct hf_engine *engine = query->engine;
 
-    assert(ret == NULL || req->op == HF_LIST);
-    int r = hf_query_start(client, req, limit, &query);
-    if (query == NULL)
-        return r;
-    r = hf_query_wait(query);
-    if (r == 0 && ret != NULL) {
-        *ret = query->report;
-        query->report = NULL;
+    return engine->now >= query->deadline ||
+           (query->once && !query->flying &&
+            hf_engine_store_absent(engine, &query->absent_since, next));
+}
+
+hf_time hf_queries_check_time(struct hf_engine *engine)
+{
+    struct hf_store *store = engine->store;
+    hf_time          next = HF_NEVER;
+
+    for (struct hf_query *query = engine->queries, *after; query != NULL; query = after) {
+        after = query->next;
+        if (!is_overdue(query, &next)) {
+            hf_time when = query->deadline;
+            if (query->after > engine->now && query->after < when)
+                when = query->after;
+            next = when < next ? when : next;
+        } else if (!query->flying) {
+            /* Never sent: there was no link, or no time. */
+            query->req.status = store->link == HF_LINK_UP ? HF_ETIMEOUT : HF_EDOWN;
+            end_query(query);
+        } else if (!query->over) {
+            query->over = true;
+            store->impl->cancel(store, &query->req);
+        }
     }
-    hf_query_end(query);
-    return r;
+    return next;
 }

@@ -40,7 +40,7 @@ static bool decode(char *text)
     return true;
 }
 
-/* A path as part of a URL. */
+/* Escape a path for a URL. */
 static char *encode(const char *path)
 {
     char *text = malloc(3 * strlen(path) + 1), *to = text;
@@ -60,7 +60,7 @@ static char *encode(const char *path)
 
 #define DEFAULT_SCHEME "sqlite:"
 
-/* The file used when nothing else is said; it may have parameters. */
+/* The URL of the default file, with its parameters. */
 static int default_url(const char *params, char **ret, char *errmsg)
 {
     char *state = hf_state_home();
@@ -86,13 +86,13 @@ const char *hf_url_scheme(const char *scheme)
     return strcmp(scheme, SYSTEM_SCHEME) == 0 ? "sqlite" : scheme;
 }
 
-/* It may have parameters. */
+/* The URL of the system file, with its parameters. */
 static int system_url(const char *params, char **ret, char *errmsg)
 {
     if (params[0] != '\0' && params[0] != '?') {
         snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: system: is one file, %s; write nothing behind it, or "
-                 "sqlite:/path/to/locks.db for another",
+                 "store URL: system: is one file, %s; write nothing after it, or "
+                 "sqlite:/path/to/locks.db for another file",
                  HF_SYSTEM_FILE);
         return HF_EINVAL;
     }
@@ -101,7 +101,7 @@ static int system_url(const char *params, char **ret, char *errmsg)
     return 0;
 }
 
-/* 0 with NULL: no memory. */
+/* 0 and *ret NULL: no memory. */
 static int choose_url(const char *url, char **ret, char *errmsg)
 {
     if (url == NULL || url[0] == '\0')
@@ -126,9 +126,9 @@ static int split_params(struct hf_url *url, char *text, char *errmsg)
          part = strtok_r(NULL, "&", &rest)) {
         char *value = strchr(part, '=');
         if (value == NULL || url->config.params == HF_URL_PARAMS) {
-            /* Not which: it may be the rest of a password. */
+            /* Do not show it: it may be part of a password. */
             snprintf(errmsg, HF_ERRMSG_MAX,
-                     "store URL: what follows the ? is not ?key=value&key=value");
+                     "store URL: parameters must be written as ?key=value&key=value");
             return HF_EINVAL;
         }
         *value++ = '\0';
@@ -142,9 +142,9 @@ static int split_params(struct hf_url *url, char *text, char *errmsg)
     return 0;
 }
 
-/* Take "user:password@" out of "//user:password@host": the two change places, so that
- * what is left starts with "//" again.  Before anything is decoded, for a password may
- * hide any character. */
+/* Split "//user:password@host": "user:password" moves to the front, and the rest starts
+ * with "//" again.  Before %XX is decoded, since a password may contain any
+ * character. */
 static void split_user(struct hf_url *url, char *rest)
 {
     if (strncmp(rest, "//", 2) != 0)
@@ -161,11 +161,11 @@ static void split_user(struct hf_url *url, char *rest)
     url->config.rest = rest + length + 1;
 }
 
-static int say_bad_scheme(const struct hf_url *url, char *errmsg)
+static int explain_scheme(const struct hf_url *url, char *errmsg)
 {
     const char *advice = "write for example sqlite:/path/to/locks.db";
 
-    if (strchr(url->text, '@') != NULL) /* there may be a password in it */
+    if (strchr(url->text, '@') != NULL) /* it may contain a password */
         snprintf(errmsg, HF_ERRMSG_MAX, "that is not a store URL; %s", advice);
     else
         snprintf(errmsg, HF_ERRMSG_MAX, "\"%.80s\" is not a store URL; %s", url->shown,
@@ -173,7 +173,7 @@ static int say_bad_scheme(const struct hf_url *url, char *errmsg)
     return HF_EINVAL;
 }
 
-static int say_dubious(const struct hf_url *url, char *errmsg)
+static int explain_dubious(const struct hf_url *url, char *errmsg)
 {
     if (strstr(url->text, "://") == NULL)
         snprintf(errmsg, HF_ERRMSG_MAX,
@@ -181,7 +181,7 @@ static int say_dubious(const struct hf_url *url, char *errmsg)
     else
         snprintf(
             errmsg, HF_ERRMSG_MAX,
-            "store URL: an @ stands right before the servers, or nowhere; write %%40 "
+            "store URL: only the @ before the servers may be written plainly; write %%40 "
             "for any other, and in a password %%2F for / and %%3F for ?");
     return HF_EINVAL;
 }
@@ -191,9 +191,9 @@ static int split_url(struct hf_url *url, char *errmsg)
     size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
 
     if (length == 0 || url->text[length] != ':')
-        return say_bad_scheme(url, errmsg);
+        return explain_scheme(url, errmsg);
     if (hf_url_is_dubious(url->text))
-        return say_dubious(url, errmsg);
+        return explain_dubious(url, errmsg);
     url->text[length] = '\0';
     char *rest = url->text + length + 1;
     url->config.scheme = url->text;
@@ -241,7 +241,7 @@ fail:
 
 void hf_url_finish(struct hf_url *url)
 {
-    if (url->text != NULL) /* it may hold a password */
+    if (url->text != NULL) /* it may contain a password */
         explicit_bzero(url->text, url->size);
     if (url->given != NULL)
         explicit_bzero(url->given, url->size);

@@ -1,4 +1,4 @@
-/* url.h - "sqlite:/var/lib/x/locks.db?force=1" taken apart. */
+/* url.h - parses a store URL, as "sqlite:/var/lib/x/locks.db?force=1". */
 #ifndef HF_URL_H
 #define HF_URL_H
 
@@ -10,8 +10,8 @@ struct hf_url {
     struct hf_config config; /* points into what follows */
     struct hf_param  param[HF_URL_PARAMS];
     char            *text;
-    size_t           size;  /* of text, NUL included: what is wiped at the end */
-    char            *given; /* likewise */
+    size_t           size; /* of text and given, NUL included: wiped at the end */
+    char            *given;
     char            *shown;
 };
 
@@ -20,14 +20,14 @@ struct hf_url {
 int  hf_url_parse(const char *url, struct hf_url *ret, char *errmsg);
 void hf_url_finish(struct hf_url *url);
 
-/* The scheme of the store that is used: that of system: is sqlite, every other is its own. */
+/* The scheme of the store behind a scheme: sqlite for system, else the same. */
 const char *hf_url_scheme(const char *scheme);
 
-/* The URL without passwords, as it may be shown; free it.  NULL: no memory. */
+/* The URL without passwords, for messages; free it.  NULL: no memory. */
 char *hf_url_shown(const char *url);
 
-/* May part of it be a password that was not written as a URL wants it?  Then it can be
- * read in two ways: nothing of it may be shown, and it is not used. */
+/* May it contain a password that was not escaped?  Such a URL can be read in two ways:
+ * it is refused, and nothing of it is shown. */
 bool hf_url_is_dubious(const char *url);
 
 #endif

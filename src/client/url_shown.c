@@ -1,12 +1,13 @@
-/* url_shown.c - what may be shown of a store URL. */
+/* url_shown.c - a store URL without its passwords. */
 #include "client/url.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Take the value out of every "password=..." and the like.  client_key and server_key are what
- * libpq has as scram_...; a name that has %XX in it may be any of them. */
+/* Remove the value of every "password=..." and the like.  client_key and server_key are
+ * parts of libpq's scram_client_key and scram_server_key; a name with %XX in it may be
+ * any of these. */
 static void hide_params(char *url)
 {
     static const char *const secret[] = { "password",   "passwd",     "secret", "token",
@@ -26,7 +27,7 @@ static void hide_params(char *url)
     }
 }
 
-/* And the password of "//user:password@". */
+/* Remove the password of "//user:password@". */
 static void hide_password(char *url)
 {
     char *host = strstr(url, "://");
@@ -60,7 +61,8 @@ char *hf_url_shown(const char *url)
     return copy;
 }
 
-/* A file, a socket or a name follows the scheme, and an @ in it is nothing special. */
+/* After these schemes comes a file, a socket or a name, and an @ is an ordinary
+ * character. */
 static bool is_path(const char *url)
 {
     static const char *const schemes[] = { "sqlite:", "memory:", "redis+unix:" };
@@ -73,7 +75,7 @@ static bool is_path(const char *url)
     return false;
 }
 
-/* The only place for an @ is right before the servers. */
+/* An unescaped @ may stand only right before the servers. */
 bool hf_url_is_dubious(const char *url)
 {
     const char *servers = strstr(url, "://");

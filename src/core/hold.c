@@ -20,8 +20,8 @@ void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *
 
 enum hf_op hf_hold_needs(const struct hf_hold *hold)
 {
-    if (hold->state == HF_HOLD_HELD && hold->lessen)
-        return HF_AMEND;
+    if (hold->state == HF_HOLD_HELD && hold->downgrade)
+        return HF_DOWNGRADE;
     return needs[hold->state];
 }
 
@@ -39,7 +39,7 @@ bool hf_hold_only_free(const struct hf_hold *hold)
 
 static void enter(struct hf_hold *hold)
 {
-    /* A new id: a late answer about the old place must not be taken for this. */
+    /* A new id: a late answer about the old place must not be taken for this one. */
     hold->id = ++*hold->ids;
     hold->state = HF_HOLD_ENTERING;
 }
@@ -50,7 +50,7 @@ static void come_to_rest(struct hf_hold *hold, enum hf_hold_state state, int why
     hold->why = why;
     hold->token = 0;
     hold->slot = -1;
-    hold->lessen = false;
+    hold->downgrade = false;
     hold->lesser.weight = 0;
     hold->state = state;
 }
@@ -85,31 +85,31 @@ static void on_standing(struct hf_hold *hold, const struct hf_standing *standing
     if (hold->state == HF_HOLD_HELD) {
         if (!there)
             lose(hold, true);
-        else if (hold->lessen) /* less may have been wanted since: amend again */
-            hold->lessen = standing->weight > hf_hold_shape(hold)->weight;
-    } else if (!there) { /* swept out while we waited, or a store that forgot us */
+        else if (hold->downgrade) /* by now an even lighter one may be wanted */
+            hold->downgrade = standing->weight > hf_hold_shape(hold)->weight;
+    } else if (!there) { /* removed while we waited, or forgotten by the store */
         enter(hold);
     } else if (standing->state == HF_STAND_HOLDS) {
         hold_it(hold, standing);
-    } else if (hold->once) { /* a store that cannot refuse made us queue */
+    } else if (hold->once) { /* the store cannot refuse, and made us queue */
         start_leaving(hold, HF_EBUSY);
     } else {
         hold->state = HF_HOLD_WAITING;
     }
 }
 
-/* A hold can only be made lighter: a heavier one could not be granted without waiting. */
-static void on_lessen(struct hf_hold *hold, const struct hf_shape *shape)
+/* Only to a lighter shape: a heavier one might have to wait. */
+static void on_downgrade(struct hf_hold *hold, const struct hf_shape *shape)
 {
     assert(shape->weight >= 1 && shape->weight <= hf_hold_shape(hold)->weight);
     assert(hf_shape_agrees(shape, &hold->shape));
     hold->lesser = *shape;
-    hold->lessen = true;
+    hold->downgrade = true;
 }
 
 static void on_failed(struct hf_hold *hold, int why)
 {
-    /* While holding or leaving we never give up: the same is wanted again. */
+    /* While holding or leaving we never give up: the same request is needed again. */
     if (why == HF_EDOWN || hold->state == HF_HOLD_HELD || hold->state == HF_HOLD_LEAVING)
         return;
     bool refused = why == HF_EBUSY && hold->state == HF_HOLD_ENTERING;
@@ -117,7 +117,7 @@ static void on_failed(struct hf_hold *hold, int why)
         hold->state = HF_HOLD_OUTSIDE;
     else if (refused)
         come_to_rest(hold, HF_HOLD_IDLE, HF_EBUSY);
-    else /* an ENTER that failed may have been carried out all the same */
+    else /* an ENTER that failed may still have taken a place */
         start_leaving(hold, why);
 }
 
@@ -137,12 +137,12 @@ static void on_drop(struct hf_hold *hold, int why)
 
 static void on_left(struct hf_hold *hold, int why)
 {
-    /* The reason why we gave up stays: a timeout stays a timeout. */
+    /* Keep the first reason: a timeout remains a timeout. */
     come_to_rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : why);
 }
 
-/* A dead session took our place with it.  If we only waited we queue again;
- * if we held, the caller must know, so we never take it back by ourselves. */
+/* Our place is gone with its session.  If we waited, we queue again; if we held the
+ * lock, it is lost, and never acquired again by ourselves: the caller must know. */
 static void on_gone(struct hf_hold *hold)
 {
     switch (hold->state) {
@@ -176,7 +176,7 @@ void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
         break;
     case HF_STANDING:
         assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_WATCH ||
-               hf_hold_needs(hold) == HF_AMEND);
+               hf_hold_needs(hold) == HF_DOWNGRADE);
         assert(hold->state != HF_HOLD_OUTSIDE);
         on_standing(hold, &event->standing);
         break;
@@ -203,9 +203,9 @@ void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
         if (hold->state == HF_HOLD_HELD)
             lose(hold, false);
         break;
-    case HF_LESSEN:
+    case HF_HOLD_LESS:
         assert(hold->state == HF_HOLD_HELD);
-        on_lessen(hold, &event->shape);
+        on_downgrade(hold, &event->shape);
         break;
     }
     assert((hold->token != 0) == (hold->state == HF_HOLD_HELD));

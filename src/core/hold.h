@@ -1,7 +1,7 @@
-/* hold.h - one wish for one lock, from wanting it to having left.
+/* hold.h - one lock that somebody wants, from wanting it to having left.
  *
- * Pure: no I/O, no clock, no allocation.  A hold is told what happened and
- * says which request should be in flight now.  Its driver makes it so:
+ * Pure: no I/O, no clock, no allocation.  A hold gets events and says which request
+ * should be in flight now.  The engine makes it so:
  *
  *     hf_hold_step(hold, &event);
  *     need = hf_hold_needs(hold);        HF_NOTHING when it is at rest
@@ -24,14 +24,14 @@
  *     WAITING   WATCH, own place   STANDING, FAILED, DROP
  *     OUTSIDE   WATCH, the line    CHANGED, FAILED, DROP (there is no place to leave)
  *     HELD      WATCH, own place   STANDING, DROP, GONE, EXPIRED
- *       to lessen AMEND            STANDING (of the new weight, or LOST)
+ *       downgrade DOWNGRADE        STANDING (of the new weight, or LOST)
  *     LEAVING   LEAVE              LEFT
  *     LOST      none               DROP
  *
  * GONE, the death of the session, may come in any state.
  *
  * A lost connection is not an event.  The request in flight fails with
- * HF_EDOWN, the state is what it was, and so the same request is wanted again
+ * HF_EDOWN, the state stays the same, and so the same request is needed again
  * when the link is up.
  */
 #ifndef HF_HOLD_H
@@ -39,7 +39,7 @@
 
 #include "core/line.h"
 
-/* What is asked of a store; see store/store.h. */
+/* The verbs of a store; see store/store.h. */
 enum hf_op {
     HF_NOTHING,
     HF_ENTER,
@@ -47,18 +47,18 @@ enum hf_op {
     HF_LEAVE,
     HF_LIST,
     HF_BREAK,
-    HF_AMEND,
+    HF_DOWNGRADE,
     HF_ASK,
-    HF_PROVE,
-    HF_EXAMINE,
-    HF_SURVEY,
+    HF_VERIFY,
+    HF_DIAGNOSE,
+    HF_WATCH_STORE,
     HF_HISTORY,
 };
 
-/* How a place stands, as the store says. */
+/* The standing of a place, by the answer of the store. */
 enum hf_stand {
-    HF_STAND_UNKNOWN, /* only into WATCH: nothing is known */
-    HF_STAND_NONE,    /* it is not there (any more) */
+    HF_STAND_UNKNOWN, /* only in a WATCH: the caller knows nothing */
+    HF_STAND_NONE,    /* the place does not exist (any more) */
     HF_STAND_WAITS,
     HF_STAND_HOLDS,
 };
@@ -66,7 +66,7 @@ enum hf_stand {
 struct hf_standing {
     enum hf_stand state;
     uint64_t      token;  /* WAITS, HOLDS: never 0 */
-    uint32_t      weight; /* WAITS, HOLDS: of the place now */
+    uint32_t      weight; /* WAITS, HOLDS: its present weight */
     int           slot;   /* HOLDS, of a semaphore: 0 .. capacity-1; else -1 */
     uint64_t      ahead;  /* WAITS: places ahead, holders included; else 0 */
     const char   *asked;  /* HOLDS: why somebody asks for it, or NULL; lent */
@@ -82,34 +82,34 @@ enum hf_hold_state {
     HF_HOLD_LOST,
 };
 
-enum hf_happening {
-    HF_WANT,     /* the caller wants the lock */
-    HF_STANDING, /* ENTER, AMEND or the WATCH of the own place answered: `standing` */
-    HF_CHANGED,  /* the WATCH of a line that refused us completed */
-    HF_FAILED,   /* the request in flight failed: `why` */
-    HF_DROP,     /* release, timeout or cancel: `why`, 0 for a release */
-    HF_LEFT,     /* LEAVE answered: `why` is HF_ELOST if it was no longer ours */
-    HF_GONE,     /* the session died, and its places with it */
-    HF_EXPIRED,  /* the deadline passed: we may hold no longer */
-    HF_LESSEN,   /* the caller wants to hold less: `shape` */
+enum hf_event_kind {
+    HF_WANT,      /* the caller wants the lock */
+    HF_STANDING,  /* ENTER, DOWNGRADE or WATCH by id was answered: `standing` */
+    HF_CHANGED,   /* OUTSIDE: the WATCH of the line completed */
+    HF_FAILED,    /* the request in flight failed: `why` */
+    HF_DROP,      /* release, timeout or cancel: `why`, 0 for a release */
+    HF_LEFT,      /* LEAVE was answered: `why` is HF_ELOST if it was lost before */
+    HF_GONE,      /* the session died, and with it its places */
+    HF_EXPIRED,   /* the deadline passed: we may hold no longer */
+    HF_HOLD_LESS, /* the caller downgrades: `shape` */
 };
 
 struct hf_event {
-    enum hf_happening  what;
+    enum hf_event_kind what;
     struct hf_standing standing; /* STANDING */
     bool               once;     /* WANT: do not wait */
-    struct hf_shape    shape;    /* LESSEN */
+    struct hf_shape    shape;    /* HOLD_LESS */
     int                why;      /* FAILED, DROP, LEFT */
 };
 
 struct hf_hold {
     enum hf_hold_state state;
     struct hf_shape    shape;
-    uint64_t          *ids;    /* the session's counter of ids given out; lent */
-    uint64_t           id;     /* changes with every place taken */
-    bool               once;   /* a try: refused means done */
-    bool               away;   /* LOST: our place is known to be gone */
-    bool               lessen; /* HELD: to be amended to `lesser` */
+    uint64_t          *ids;       /* the session's counter of ids given out; lent */
+    uint64_t           id;        /* changes with every place taken */
+    bool               once;      /* a try: do not queue */
+    bool               away;      /* LOST: our place no longer exists */
+    bool               downgrade; /* HELD: DOWNGRADE to `lesser` is to be sent */
     struct hf_shape    lesser;
     uint64_t           token; /* 0 unless held */
     int                slot;  /* -1 unless held */
@@ -121,7 +121,7 @@ void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *
 void       hf_hold_step(struct hf_hold *hold, const struct hf_event *event);
 enum hf_op hf_hold_needs(const struct hf_hold *hold);
 
-/* What the place weighs now, or should as soon as it is amended. */
+/* The shape of the place, or the one that it is downgraded to. */
 const struct hf_shape *hf_hold_shape(const struct hf_hold *hold);
 
 /* May ENTER take a place only if that is granted at once? */

@@ -5,11 +5,6 @@
 
 #define RATE 500 /* 1/rho */
 
-static hf_time sooner_of(hf_time a, hf_time b)
-{
-    return a < b ? a : b;
-}
-
 static hf_time later(hf_time a, hf_time b)
 {
     return a > b ? a : b;
@@ -71,14 +66,15 @@ static size_t oldest(const struct hf_lease_quorum *lease)
     return lease->count < HF_LEASE_MARKS ? 0 : lease->count - HF_LEASE_MARKS;
 }
 
-/* From when on a write proves this mark, `slowest` being the longest round trip since. */
+/* When a write can prove this mark; `slowest` is the longest round trip since. */
 static hf_time provable_at(const struct hf_lease_quorum *lease,
                            const struct hf_lease_mark *mark, hf_time slowest)
 {
     return mark->answered + lease->timeout / 4 + 2 * slowest + 20 * HF_MS;
 }
 
-/* The newest request surely known to the leader, given a write sent at `sent`. */
+/* When the newest request was sent that the leader certainly knows of, given a write
+ * sent at `sent`. */
 static hf_time proven(const struct hf_lease_quorum *lease, hf_time sent)
 {
     hf_time slowest = 0;
@@ -92,8 +88,8 @@ static hf_time proven(const struct hf_lease_quorum *lease, hf_time sent)
     return lease->connect;
 }
 
-/* Marks closer together than T/32 are not worth a place in the ring, so that
- * it always reaches back further than the gap. */
+/* Marks closer together than T/32 are merged, so that the ring always reaches back
+ * further than the gap. */
 static void remember_answer(struct hf_lease_quorum *lease, hf_time sent, hf_time answered)
 {
     hf_time least = lease->timeout / (HF_LEASE_MARKS / 2);
@@ -123,14 +119,13 @@ void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
     if (since < 0)
         return;
     hf_time deadline = hf_lease_deadline(since, lease->timeout, lease->guard);
-    if (deadline > lease->deadline) { /* each one proven, so the latest holds */
+    if (deadline > lease->deadline) { /* both are proven: the later one counts */
         lease->deadline = deadline;
         lease->since = since;
     }
 }
 
-/* From when on a write moves the deadline; HF_NEVER: nothing is known that it could
- * prove. */
+/* When a write can move the deadline; HF_NEVER: there is no mark that it could prove. */
 static hf_time movable_at(const struct hf_lease_quorum *lease)
 {
     hf_time slowest = 0, soonest = HF_NEVER;
@@ -140,12 +135,12 @@ static hf_time movable_at(const struct hf_lease_quorum *lease)
         if (mark->sent <= lease->since)
             break;
         slowest = later(slowest, mark->slowest);
-        soonest = sooner_of(soonest, provable_at(lease, mark, slowest));
+        soonest = hf_sooner(soonest, provable_at(lease, mark, slowest));
     }
     return soonest;
 }
 
-/* From when on a write proves what was sent before the last one; 0: it is proven. */
+/* When a write can prove the one before the last; 0: that is proven already. */
 static hf_time previous_at(const struct hf_lease_quorum *lease, hf_time last)
 {
     hf_time slowest = 0;
@@ -159,15 +154,15 @@ static hf_time previous_at(const struct hf_lease_quorum *lease, hf_time last)
     return 0;
 }
 
-/* The pace; or sooner, when the deadline has come near and can be moved. */
+/* At the usual pace; or sooner, if the deadline is near and can be moved. */
 hf_time hf_lease_quorum_write_at(const struct hf_lease_quorum *lease, hf_time last)
 {
     hf_time least = last + lease->timeout * 2 / 15;
     hf_time most = last + lease->timeout * 3 / 16;
-    hf_time pace = later(least, sooner_of(previous_at(lease, last), most));
+    hf_time pace = later(least, hf_sooner(previous_at(lease, last), most));
     hf_time need = lease->deadline - lease->timeout * 7 / 12;
 
-    return sooner_of(pace,
+    return hf_sooner(pace,
                      later(last + lease->timeout / 32, later(need, movable_at(lease))));
 }
 

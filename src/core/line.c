@@ -8,7 +8,7 @@ static bool fits(uint64_t ahead, const struct hf_shape *mine)
     return ahead + mine->weight <= mine->capacity;
 }
 
-bool hf_shape_strange(const struct hf_shape *shape)
+bool hf_shape_invalid(const struct hf_shape *shape)
 {
     if (shape->weight < 1 || shape->weight > shape->capacity)
         return true;
@@ -20,20 +20,20 @@ bool hf_shape_strange(const struct hf_shape *shape)
 struct hf_shape hf_shape_read(int64_t weight, int64_t capacity, bool claim)
 {
     /* Heavier than any capacity: wherever weights are added up, it does not fit. */
-    const struct hf_shape strange = { .weight = HF_ALL, .capacity = 0 };
+    const struct hf_shape invalid = { .weight = HF_ALL, .capacity = 0 };
     struct hf_shape       shape = { .claim = claim };
 
     if (weight < 1 || weight > HF_ALL || capacity < 1 || capacity > HF_ALL)
-        return strange;
+        return invalid;
     shape.weight = (uint32_t)weight;
     shape.capacity = (uint32_t)capacity;
-    return hf_shape_strange(&shape) ? strange : shape;
+    return hf_shape_invalid(&shape) ? invalid : shape;
 }
 
 bool hf_shape_agrees(const struct hf_shape *a, const struct hf_shape *b)
 {
-    return a->capacity == b->capacity && a->claim == b->claim && !hf_shape_strange(a) &&
-           !hf_shape_strange(b);
+    return a->capacity == b->capacity && a->claim == b->claim && !hf_shape_invalid(a) &&
+           !hf_shape_invalid(b);
 }
 
 bool hf_shape_has_slots(const struct hf_shape *shape)
@@ -43,7 +43,7 @@ bool hf_shape_has_slots(const struct hf_shape *shape)
 
 const char *hf_shape_kind(const struct hf_shape *shape)
 {
-    if (hf_shape_strange(shape))
+    if (hf_shape_invalid(shape))
         return "unknown";
     if (shape->claim)
         return "claim";
@@ -60,7 +60,7 @@ void hf_sum_add(struct hf_sum *sum, const struct hf_shape *ahead)
 
     if (first)
         sum->kind = *ahead;
-    sum->strange = sum->strange || hf_shape_strange(ahead);
+    sum->invalid = sum->invalid || hf_shape_invalid(ahead);
     sum->mixed = sum->mixed || !hf_shape_agrees(&sum->kind, ahead);
     sum->weight += ahead->weight;
 }
@@ -69,7 +69,7 @@ enum hf_verdict hf_sum_judge(const struct hf_sum *sum, const struct hf_shape *mi
 {
     if (sum->count == 0)
         return HF_PASSES;
-    if (sum->strange)
+    if (sum->invalid)
         return HF_BARRED;
     if (sum->mixed || !hf_shape_agrees(&sum->kind, mine))
         return HF_MISMATCHED;

@@ -1,7 +1,7 @@
 /* retry.h - how long to wait before trying again.
  *
  * Pure and seeded.  Delays double from `least` to `most`; each is drawn between
- * half of itself and itself, so that many clients do not come back together.
+ * half of itself and itself, so that many clients do not retry at the same time.
  */
 #ifndef HF_RETRY_H
 #define HF_RETRY_H
@@ -17,10 +17,10 @@ struct hf_retry {
 
 void hf_retry_init(struct hf_retry *retry, hf_time least, hf_time most, uint64_t seed);
 
-/* It failed again: the delay to wait now. */
+/* After a failure: the delay before the next try. */
 hf_time hf_retry_next(struct hf_retry *retry);
 
-/* It worked. */
+/* After a success. */
 void hf_retry_reset(struct hf_retry *retry);
 
 #endif

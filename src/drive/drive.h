@@ -1,19 +1,20 @@
-/* drive.h - who turns the engine: a thread of ours, your loop, or the caller.
+/* drive.h - which thread turns the engine: the keeper, a caller that waits, or the
+ * caller's own loop.
  *
- * An engine is turned by one thread at a time, whichever that is.  The one that
- * turns it owns it for that long, without holding the mutex, so that nobody
- * waits for a slow store longer than he wants to.  Everybody else leaves notes
- * under the mutex (hf_drive_post) and reads what was made visible under it:
+ * One thread at a time turns the engine.  It owns the engine for that long without
+ * holding the mutex, so that a slow store does not delay other threads.  They post
+ * their operations under the mutex (hf_drive_post) and read results that were published
+ * under it:
  *
- *     collect   under the mutex    take what was left for the engine
+ *     collect   under the mutex    take what was posted for the engine
  *     turn      without it         do the work; the store is called here
  *     publish   under the mutex    make the results visible
  *     deliver   without it         call the user's callbacks
  *
- * Whoever waits for a result also polls for the engine, so that an answer
- * wakes the thread that wants it and no other: it is the driver.  If nobody
- * waits, the keeper is.  Since handing the role to and fro would cost two
- * wake-ups per call, the keeper takes it back only after a moment of quiet.
+ * Some thread has to poll for the engine: the polling thread.  It is a thread that
+ * waits for a result, so that an answer wakes the thread that needs it and no other.
+ * If no thread waits, the keeper polls.  Passing the role back and forth would cost two
+ * wake-ups per call, so the keeper takes it back only after a moment of quiet.
  */
 #ifndef HF_DRIVE_H
 #define HF_DRIVE_H
@@ -31,13 +32,13 @@ struct hf_drive_ops {
     void (*deliver)(void *owner);
 };
 
-/* A thread that waits for something to be so. */
+/* A thread that waits until settled() is true. */
 struct hf_sleeper {
     bool (*settled)(void *arg);
     void              *arg;
     hf_time            deadline;
     sem_t              sem;
-    bool               called; /* it is woken, or is about to be */
+    bool               called; /* it was woken, or is about to be */
     struct hf_sleeper *next;
 };
 
@@ -45,7 +46,7 @@ struct hf_drive {
     const struct hf_drive_ops *ops;
     void                      *owner;
 
-    pthread_mutex_t mutex; /* guards all that follows, and the owner's notes */
+    pthread_mutex_t mutex; /* guards all that follows, and what is posted */
     bool            turning;
     bool            posted;  /* there is something to collect */
     bool            pending; /* there is something to deliver */
@@ -53,21 +54,21 @@ struct hf_drive {
 
     int     fd;     /* the store's */
     int     timer;  /* CLOCK_BOOTTIME, so that sleep of the machine counts */
-    int     kick;   /* ends the poll of a driver, or of the caller's own loop */
-    bool    kicked; /* ... and does so now */
-    int     epoll;  /* all of these, for the caller's own loop; -1: not made yet */
+    int     kick;   /* interrupts the polling thread, or the caller's own loop */
+    bool    kicked; /* it is readable now */
+    int     epoll;  /* all of these, for the caller's own loop; -1: not created yet */
     hf_time armed;  /* what the timer is set to: `wake`, a deadline, or earlier */
 
-    unsigned           watching; /* threads that poll the store's descriptor now */
-    struct hf_sleeper *sleepers; /* first come first */
-    struct hf_sleeper *driver;   /* the one that polls; NULL: the keeper may */
-    bool               polling;  /* it is in poll, so only a kick reaches it */
-    unsigned long      drives;   /* how often the role was taken */
+    unsigned           watching;  /* threads that poll the store's descriptor now */
+    struct hf_sleeper *sleepers;  /* in the order in which they came */
+    struct hf_sleeper *poller;    /* the polling thread; NULL: the keeper may poll */
+    bool               polling;   /* it is inside poll(), so only `kick` wakes it */
+    unsigned long      takeovers; /* how often a thread became the polling thread */
 
     bool           has_keeper;
     bool           stop;
-    bool           parked; /* the keeper waits for `keeper_cond`, not in poll */
-    bool           deep;   /* and until it is told */
+    bool           parked; /* the keeper waits for `keeper_cond`, not in poll() */
+    bool           deep;   /* and has no timeout there */
     int            keeper_kick;
     pthread_t      keeper;
     pthread_cond_t keeper_cond;
@@ -78,40 +79,40 @@ int  hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void 
                    int fd, bool keeper);
 void hf_drive_finish(struct hf_drive *drive);
 
-/* Take and give back the mutex.  In between the thread cannot be canceled:
- * what begin() returns is to be handed to end(). */
+/* Lock and unlock the mutex.  In between the thread cannot be canceled: pass the value
+ * that begin() returned to end(). */
 int  hf_drive_begin(struct hf_drive *drive);
 void hf_drive_end(struct hf_drive *drive, int cancel_state);
 
 /* All that follow: with the mutex held. */
 
-/* Something was left for the engine.  Nobody is woken yet. */
+/* Something was posted for the engine.  Wakes nobody yet. */
 void hf_drive_post(struct hf_drive *drive);
 
-/* Have it collected soon by the keeper, the driver, or the caller's loop. */
+/* Wake the keeper, the polling thread or the caller's loop to collect it soon. */
 void hf_drive_nudge(struct hf_drive *drive);
 
-/* Have it sent now, by this thread if there is a keeper, which then looks at the
- * answer a moment later: cheaper where nobody is in a hurry for it. */
+/* Send it now, from this thread if there is a keeper, which reads the answer a moment
+ * later: cheaper if nobody waits for the answer. */
 void hf_drive_send(struct hf_drive *drive);
 
-/* Have what is pending delivered by the keeper or the caller's loop. */
+/* Wake the keeper or the caller's loop to deliver what is pending. */
 void hf_drive_announce(struct hf_drive *drive);
 
-/* Turn now, if nobody else does.  If nobody watches the store's descriptor, as
- * when the keeper is busy with a callback, the store is told to look itself. */
+/* Turn now, unless another thread does.  If nobody polls the store's descriptor, as
+ * when the keeper runs a callback, the store is told that it may be readable. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 
-/* The same by one who polls next.  So the store need not look for answers, unless
- * something is due: it must not give up a server whose answer is there already. */
+/* The same in a thread that will poll next.  So the store need not read answers, unless
+ * a timer is due: it must not give up a server whose answer has arrived already. */
 void hf_drive_turn_first(struct hf_drive *drive);
 
-/* Wait, driving the engine if nobody else does, until settled(arg), which is
- * called with the mutex held.  0, or HF_ETIMEOUT past the deadline. */
+/* Wait until settled(arg), which is called with the mutex held; poll and turn if no
+ * other thread does.  0, or HF_ETIMEOUT past the deadline. */
 int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
                   hf_time deadline);
 
-/* Something that sleepers wait for was changed outside a turn. */
+/* Wake the sleepers that are settled: something changed outside a turn. */
 void hf_drive_rouse(struct hf_drive *drive);
 
 /* One round of the caller's own loop. */
@@ -120,14 +121,18 @@ void hf_drive_process(struct hf_drive *drive);
 /* The descriptor for the caller's own loop, or HF_ESTORE. */
 int hf_drive_fd(struct hf_drive *drive);
 
-/* For the drive's own files. */
+/* ---- Between loop.c, wait.c and keeper.c ------------------------------------------- */
+
 void hf_drive_poll(struct hf_drive *drive, int kick);
-void hf_drive_arm(struct hf_drive *drive,
-                  hf_time          when); /* whoever polls wakes up by then */
 void hf_drive_deliver(struct hf_drive *drive);
+
+/* Have poll() end by then. */
+void hf_drive_arm(struct hf_drive *drive, hf_time when);
+
+/* Wake the keeper; wake the first sleeper, if any, to become the polling thread. */
 void hf_drive_call_keeper(struct hf_drive *drive);
-void hf_drive_call_first(
-    struct hf_drive *drive);                  /* of those who wait, if any: to drive */
+void hf_drive_call_first(struct hf_drive *drive);
+
 int  hf_keeper_start(struct hf_drive *drive); /* 0 or an errno */
 void hf_keeper_stop(struct hf_drive *drive);
 

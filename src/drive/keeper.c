@@ -1,8 +1,8 @@
 /* keeper.c - the thread that turns the engine while nobody else does.
  *
- * It polls as long as no caller drives.  When one starts to, the keeper parks;
- * it comes back once nobody has driven for a moment, or, after it has parked
- * for long, when it is told.  It is also the one that calls callbacks.
+ * It polls as long as no caller does.  When a caller becomes the polling thread, the
+ * keeper parks.  It comes back when no caller has polled for a moment; if it has been
+ * parked for longer, the last caller wakes it.  The keeper also runs the callbacks.
  */
 #include "drive/drive.h"
 
@@ -33,21 +33,21 @@ static void doze(struct hf_drive *drive)
     pthread_cond_timedwait(&drive->keeper_cond, &drive->mutex, &when);
 }
 
-static bool awaited(const struct hf_drive *drive)
+static bool is_needed(const struct hf_drive *drive)
 {
     return drive->stop || drive->pending || (drive->posted && !drive->turning);
 }
 
-/* Wait until there is no driver, and none has come and gone for a moment. */
+/* Wait until no caller polls, and none has started to for a moment. */
 static void park(struct hf_drive *drive)
 {
-    unsigned long drives = drive->drives - 1;
+    unsigned long seen = drive->takeovers - 1;
 
     assert(!drive->parked && !drive->deep);
     drive->parked = true;
-    while (!awaited(drive) && (drive->driver != NULL || drives != drive->drives)) {
-        if (drives != drive->drives) {
-            drives = drive->drives;
+    while (!is_needed(drive) && (drive->poller != NULL || seen != drive->takeovers)) {
+        if (seen != drive->takeovers) {
+            seen = drive->takeovers;
             doze(drive);
         } else {
             drive->deep = true;
@@ -67,9 +67,9 @@ static void *run_keeper(void *data)
         hf_drive_deliver(drive);
         if (drive->posted)
             hf_drive_turn(drive, false);
-        if (drive->driver != NULL)
+        if (drive->poller != NULL)
             park(drive);
-        else if (!awaited(drive))
+        else if (!is_needed(drive))
             hf_drive_poll(drive, drive->keeper_kick);
     }
     pthread_mutex_unlock(&drive->mutex);
@@ -81,7 +81,7 @@ int hf_keeper_start(struct hf_drive *drive)
     sigset_t all, old;
 
     assert(!drive->has_keeper && !drive->stop);
-    /* The program's signals are the program's. */
+    /* Signals are for the program's own threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int r = pthread_create(&drive->keeper, NULL, run_keeper, drive);

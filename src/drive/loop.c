@@ -12,7 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* An event or a timer: one read takes all there is. */
+/* Reset an eventfd or timerfd: one read is enough. */
 static void drain(int fd)
 {
     uint64_t count;
@@ -25,20 +25,20 @@ static void write_one(int fd)
 {
     uint64_t one = 1;
 
-    /* Full means it is readable already, which is all that is wanted. */
+    /* If the counter is full, the descriptor is readable already. */
     ssize_t n = write(fd, &one, sizeof one);
     (void)n;
 }
 
-/* End the poll of a driver, or of the caller's own loop. */
-static void kick_out(struct hf_drive *drive)
+/* End the poll() of the polling thread, or of the caller's own loop. */
+static void interrupt_poll(struct hf_drive *drive)
 {
     if (!drive->kicked)
         write_one(drive->kick);
     drive->kicked = true;
 }
 
-static void take_kick(struct hf_drive *drive)
+static void reset_kick(struct hf_drive *drive)
 {
     if (drive->kicked)
         drain(drive->kick);
@@ -116,16 +116,16 @@ void hf_drive_post(struct hf_drive *drive)
 
 void hf_drive_nudge(struct hf_drive *drive)
 {
-    if (drive->turning) /* it looks again before it stops */
+    if (drive->turning) /* the turn checks `posted` again at its end */
         return;
-    if (drive->driver != NULL || !drive->has_keeper)
-        kick_out(drive);
+    if (drive->poller != NULL || !drive->has_keeper)
+        interrupt_poll(drive);
     else
         hf_drive_call_keeper(drive);
 }
 
-/* One that is early is left alone: it costs a look when it fires, setting it costs a call
- * each time. */
+/* A timer that fires too early is not set again: firing costs one wake-up, setting it a
+ * system call each time. */
 void hf_drive_arm(struct hf_drive *drive, hf_time when)
 {
     if (when >= drive->armed)
@@ -138,7 +138,7 @@ void hf_drive_arm(struct hf_drive *drive, hf_time when)
     timerfd_settime(drive->timer, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
-/* For the next turn and, once it has fired, for all who still wait. */
+/* For the next turn and, once it has fired, for all sleepers. */
 static void arm_again(struct hf_drive *drive)
 {
     hf_time when = drive->wake;
@@ -151,8 +151,7 @@ static void arm_again(struct hf_drive *drive)
 
 #define CALLED_MAX 64 /* at a time */
 
-/* Some of those who wait, whose answer is there or whose time is over, and who are not called
- * yet. */
+/* Sleepers that are settled or timed out and were not called yet, up to CALLED_MAX. */
 static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
 {
     hf_time now = drive->sleepers != NULL ? hf_now() : 0;
@@ -160,9 +159,9 @@ static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
 
     for (struct hf_sleeper *s = drive->sleepers; s != NULL && count < CALLED_MAX;
          s = s->next) {
-        if (s == drive->driver) {
+        if (s == drive->poller) {
             if (drive->polling && s->settled(s->arg))
-                kick_out(drive);
+                interrupt_poll(drive);
             continue;
         }
         if (s->called || (!s->settled(s->arg) && now < s->deadline))
@@ -173,7 +172,8 @@ static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
     return count;
 }
 
-/* Whoever is called waits until it has happened, so it is there till then, and no longer. */
+/* A sleeper that is called waits for this sem_post(), so it exists until then, and no
+ * longer. */
 static void wake_called(struct hf_sleeper **called, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -204,10 +204,10 @@ void hf_drive_announce(struct hf_drive *drive)
     if (drive->pending && drive->has_keeper)
         hf_drive_call_keeper(drive);
     else if (drive->pending)
-        kick_out(drive);
+        interrupt_poll(drive);
 }
 
-/* Without the mutex, which is what they need next. */
+/* Without the mutex, which the sleepers need next. */
 static void wake_settled(struct hf_drive *drive)
 {
     struct hf_sleeper *called[CALLED_MAX];
@@ -220,12 +220,12 @@ static void wake_settled(struct hf_drive *drive)
     }
 }
 
-/* What came while they were woken: whoever waits for it can turn as well, and we have done
- * enough for others. */
-static bool goes_on(const struct hf_drive *drive)
+/* Turn once more for operations that were posted while sleepers were woken?  Not if
+ * another thread can do it: this one has its own work to do. */
+static bool turns_again(const struct hf_drive *drive)
 {
     bool other =
-        drive->driver == NULL && drive->sleepers != NULL && !drive->sleepers->called;
+        drive->poller == NULL && drive->sleepers != NULL && !drive->sleepers->called;
 
     return drive->posted && !other;
 }
@@ -241,21 +241,21 @@ static void turn(struct hf_drive *drive, bool readable)
         pthread_mutex_unlock(&drive->mutex);
         drive->ops->turn(drive->owner, hf_now(), readable);
         pthread_mutex_lock(&drive->mutex);
-        assert(drive->turning); /* one at a time: nobody else did meanwhile */
+        assert(drive->turning); /* no other thread did meanwhile */
         drive->wake = drive->ops->publish(drive->owner);
         readable = false;
         again = drive->posted;
         if (!again) {
             wake_settled(drive);
-            again = goes_on(drive);
+            again = turns_again(drive);
         }
     }
     drive->turning = false;
 
     arm_again(drive);
-    assert(drive->armed <= drive->wake); /* early is a look in vain, late a fault */
-    /* Who found the engine being turned has gone to sleep; now he may drive. */
-    if (drive->driver == NULL)
+    assert(drive->armed <= drive->wake); /* too early is harmless, too late is not */
+    /* Threads that found the engine being turned sleep; now one of them may poll. */
+    if (drive->poller == NULL)
         hf_drive_call_first(drive);
     hf_drive_announce(drive);
 }
@@ -278,23 +278,23 @@ void hf_drive_poll(struct hf_drive *drive, int kick)
         { .fd = kick, .events = POLLIN },
     };
 
-    bool driver = kick == drive->kick;
+    bool poller = kick == drive->kick;
 
-    assert(!driver || !drive->polling); /* there is one driver */
-    if (driver)
+    assert(!poller || !drive->polling); /* only one thread has this role */
+    if (poller)
         drive->polling = true;
     drive->watching++;
     pthread_mutex_unlock(&drive->mutex);
     poll(fds, 3, -1);
-    if (!driver && fds[2].revents != 0)
+    if (!poller && fds[2].revents != 0)
         drain(kick);
     pthread_mutex_lock(&drive->mutex);
-    assert(drive->watching > 0 && (!driver || drive->polling));
+    assert(drive->watching > 0 && (!poller || drive->polling));
     drive->watching--;
-    if (driver)
+    if (poller)
         drive->polling = false;
-    if (driver && fds[2].revents != 0)
-        take_kick(drive);
+    if (poller && fds[2].revents != 0)
+        reset_kick(drive);
 
     if (fds[1].revents != 0) {
         drain(drive->timer);
@@ -321,13 +321,13 @@ void hf_drive_send(struct hf_drive *drive)
         return;
     }
     hf_drive_turn(drive, false);
-    if (drive->driver == NULL && drive->deep)
+    if (drive->poller == NULL && drive->deep)
         hf_drive_call_keeper(drive);
 }
 
 void hf_drive_process(struct hf_drive *drive)
 {
-    take_kick(drive);
+    reset_kick(drive);
     if (hf_now() >= drive->armed) {
         drain(drive->timer);
         drive->armed = HF_NEVER;

@@ -16,19 +16,19 @@ static void append(struct hf_drive *drive, struct hf_sleeper *sleeper)
     hf_drive_arm(drive, sleeper->deadline);
 }
 
-/* Give the role on: to the next that waits, or to the keeper, which notices by
- * itself unless it sleeps deeply.  One who was called to drive and found that
- * he is done must call the next. */
-static void stop_driving(struct hf_drive *drive)
+/* Pass the role of the polling thread to the next sleeper, or to the keeper, which
+ * notices by itself unless it has no timeout.  A sleeper that was called to poll and is
+ * already settled must call the next one. */
+static void stop_polling(struct hf_drive *drive)
 {
-    drive->driver = NULL;
+    drive->poller = NULL;
     if (drive->sleepers != NULL)
         hf_drive_call_first(drive);
     else if (drive->deep)
         hf_drive_call_keeper(drive);
 }
 
-/* Take the call that has come, or is about to. */
+/* Wait for the sem_post() that has come, or is about to. */
 static void take_call(struct hf_drive *drive, struct hf_sleeper *sleeper)
 {
     pthread_mutex_unlock(&drive->mutex);
@@ -43,21 +43,21 @@ static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
     struct hf_sleeper **at = &drive->sleepers;
 
     while (*at != sleeper) {
-        assert(*at != NULL); /* nobody withdraws for another */
+        assert(*at != NULL); /* each thread removes itself */
         at = &(*at)->next;
     }
     *at = sleeper->next;
     if (sleeper->called)
         take_call(drive, sleeper);
-    if (drive->driver == sleeper || drive->driver == NULL)
-        stop_driving(drive);
+    if (drive->poller == sleeper || drive->poller == NULL)
+        stop_polling(drive);
     sem_destroy(&sleeper->sem);
 }
 
-/* The one who polls calls us at the deadline, by a timer that counts while the machine sleeps.
- * The limit here is for when nobody polls, because a turn takes its time in the store.
- * sem_clockwait() knows no clock that counts sleep: such a wait may then end late, by what was
- * left of it when the machine went to sleep. */
+/* At the deadline the polling thread calls us, by a timer that counts while the machine
+ * sleeps.  The timeout here is for when nobody polls, because a turn takes long in the
+ * store.  sem_clockwait() has no clock that counts suspend: after one, such a wait may
+ * end late, by the rest that was left of it. */
 static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time now)
 {
     hf_time         deadline = sleeper->deadline;
@@ -79,15 +79,15 @@ static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_t
         sleeper->called = false;
 }
 
-static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper)
+static void poll_once(struct hf_drive *drive, struct hf_sleeper *sleeper)
 {
-    assert(drive->driver == NULL || drive->driver == sleeper);
-    assert(!drive->turning); /* else the one who turns drives */
-    if (drive->driver != sleeper) {
-        drive->driver = sleeper;
-        drive->drives++;
+    assert(drive->poller == NULL || drive->poller == sleeper);
+    assert(!drive->turning); /* else the thread that turns polls next */
+    if (drive->poller != sleeper) {
+        drive->poller = sleeper;
+        drive->takeovers++;
         if (drive->has_keeper && !drive->parked)
-            hf_drive_call_keeper(drive); /* out of its poll */
+            hf_drive_call_keeper(drive); /* to end its poll() */
     }
     hf_drive_poll(drive, drive->kick);
 }
@@ -98,7 +98,7 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
     struct hf_sleeper sleeper = { .settled = settled, .arg = arg, .deadline = deadline };
     int               r = 0;
 
-    /* The common case: our own turn settles it, and nobody need know. */
+    /* The common case: our own turn settles it, and no other thread is involved. */
     if (drive->posted)
         hf_drive_turn_first(drive);
     if (settled(arg))
@@ -115,14 +115,14 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
             r = HF_ETIMEOUT;
             break;
         }
-        if (drive->driver == &sleeper && drive->turning)
-            drive->driver = NULL; /* whoever turns calls one of us when done */
-        if (drive->turning || (drive->driver != NULL && drive->driver != &sleeper))
+        if (drive->poller == &sleeper && drive->turning)
+            drive->poller = NULL; /* the thread that turns calls a sleeper at its end */
+        if (drive->turning || (drive->poller != NULL && drive->poller != &sleeper))
             sleep_until(drive, &sleeper, now);
         else
-            drive_once(drive, &sleeper);
+            poll_once(drive, &sleeper);
     }
     withdraw(drive, &sleeper);
-    assert(drive->driver != &sleeper); /* it is about to go out of scope */
+    assert(drive->poller != &sleeper); /* it is about to go out of scope */
     return r;
 }

@@ -1,9 +1,8 @@
 /* aside.c - see aside.h.
  *
- * A call aside belongs to two: its owner, and the thread, which nothing can hurry.  The
- * last of the two frees it.  Each closes its own end of a pipe.  So a call that is
- * abandoned leaves every poll set at once, and the thread can write to nothing but its
- * own end.
+ * A call belongs to two: its owner, and its thread, which nothing can hurry.  The last
+ * of the two frees it.  Each closes its own end of a pipe.  So an abandoned call leaves
+ * every poll set at once, and the thread can write to nothing but its own end.
  */
 #include "net/aside.h"
 
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STACK (256 * 1024) /* modules of the name service need more than the least */
+#define STACK (256 * 1024) /* name service modules need more than the minimum */
 
 struct hf_aside {
     const struct hf_aside_work *work;
@@ -25,7 +24,7 @@ struct hf_aside {
     atomic_int                  users;
     atomic_bool                 done;
     int                         fd;    /* the owner's end */
-    int                         mouth; /* the thread's */
+    int                         mouth; /* the thread's end */
     unsigned generation;               /* in a forked child both are closed already */
 };
 
@@ -43,18 +42,18 @@ static void *run(void *data)
     ssize_t          n;
 
     pthread_setname_np(pthread_self(), aside->work->name);
-    hf_low_take(); /* look-ups open sockets, as libpq does to cancel */
+    hf_low_take(); /* look-ups open sockets; so does libpq when it cancels */
     aside->work->run(aside->data);
     hf_low_give();
     atomic_store(&aside->done, true);
-    n = write(aside->mouth, "", 1); /* fails if nobody listens any more */
+    n = write(aside->mouth, "", 1); /* fails if the owner has abandoned it */
     (void)n;
     hf_fork_close(aside->mouth);
     leave(aside);
     return NULL;
 }
 
-/* A thread to which no signal of the program is delivered, SIGPIPE included. */
+/* Create a thread that gets none of the program's signals, SIGPIPE included. */
 static int start_thread(struct hf_aside *aside)
 {
     pthread_attr_t attributes;

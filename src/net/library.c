@@ -1,10 +1,9 @@
 /* library.c - see library.h.
  *
- * dlopen() has a lock, and a child that is forked meanwhile finds it taken for ever: its next
- * dlopen() hangs, or ends it.  So nobody forks meanwhile.  Two threads may want the same
- * library at once: the loader knows it by its name, so both get the same addresses, and the
- * table of the first one stays.  No library is ever unloaded: OpenSSL, for one, wants to be
- * called when the program ends.
+ * dlopen() holds a lock.  A child forked meanwhile would find it taken for ever, and
+ * hang or die in its next dlopen().  So nobody may fork meanwhile.  Two threads may
+ * load the same library at once: both get the same addresses, and the first table
+ * stays.  No library is ever unloaded: OpenSSL, for one, registers an exit handler.
  */
 #include "net/library.h"
 
@@ -19,15 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some libraries call pthread_atfork() when they are loaded.  Before glibc 2.36 that waits for
- * a thread that forks, and this one would wait for us: for ever. */
+/* Some libraries call pthread_atfork() while they are loaded.  Before glibc 2.36 that
+ * waits for a thread that is forking, which would wait for us: a deadlock. */
 #ifdef __GLIBC_PREREQ
 #define FORKS_WAIT __GLIBC_PREREQ(2, 36)
 #else
 #define FORKS_WAIT false
 #endif
 
-/* What the loader says ends with the system's own words, in the user's language. */
+/* The loader's message ends with strerror(), in the user's language. */
 static bool tells_of(const char *error, int number)
 {
     const char *text = strerror(number);
@@ -36,8 +35,8 @@ static bool tells_of(const char *error, int number)
     return length >= end && strcmp(error + length - end, text) == 0;
 }
 
-/* The loader names a file as it was asked for only if it did not open it; else by its path,
- * or it names another one that this one needs. */
+/* Is it the library itself that was not found?  The loader names it as we did only if
+ * it could not open it; otherwise it gives a path, or names a dependency. */
 static bool is_absent(const char *file, const char *error)
 {
     size_t length = strlen(file);
@@ -85,7 +84,7 @@ static int find_functions(const struct hf_library *library, void *handle, void *
 static int open_library(const struct hf_library *library, void **table, const char *store,
                         char *errmsg, size_t size)
 {
-    /* Not for all to see: the program may have another version of its own. */
+    /* RTLD_LOCAL: the program may use another version of its own */
     void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
 
     if (handle == NULL)

@@ -1,10 +1,10 @@
-/* library.h - libraries of others that are loaded when a URL needs them.
+/* library.h - third-party libraries, loaded when a URL needs them.
  *
- * Who uses the file store need not have libpq, hiredis or OpenSSL, nor wait for them and
- * all that they need at every start.  A file NAME.list names the functions that we use of
- * one of them; cmake/Load.cmake makes NAME.h of it.  Whoever includes that calls them as
- * ever.  They are in a table, and hf_NAME_load() fills that.  One that the list has as ?name
- * may be missing: HF_HAS(name) tells, before it is called.
+ * Users of the file store need not have libpq, hiredis or OpenSSL, nor spend the time
+ * to load them at every start.  A file NAME.list lists the functions that we use of one
+ * of them, and cmake/Load.cmake generates NAME.h from it.  Code that includes NAME.h
+ * calls them as usual, through a table that hf_NAME_load() fills.  A function listed as
+ * ?name may be missing: check HF_HAS(name) before calling it.
  */
 #ifndef HF_LIBRARY_H
 #define HF_LIBRARY_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 struct hf_library {
-    const char        *file;    /* the name that programs look for: "libpq.so.5" */
-    const char        *package; /* of Debian: "libpq5" */
+    const char        *file;    /* its soname: "libpq.so.5" */
+    const char        *package; /* Debian's: "libpq5" */
     const char *const *names;   /* of the functions; "?name" may be missing */
     size_t             count;
 };
@@ -24,12 +24,12 @@ struct hf_library {
 #define HF_HAS(function) ((function) != NULL)
 #endif
 
-/* Load the library, unless *table is set, and set that: to `count` addresses of functions, for
- * ever.  Any thread may call it, also while others do; one that forks waits for it.  `store` is who needs it, by the
- * scheme of its URL.
+/* Load the library, unless *table is set already, and set that to an array of `count`
+ * function addresses, valid for ever.  Thread-safe; a thread that forks waits for it.
+ * `store`: the URL scheme of the store that needs it.
  *
- * 0, HF_ENOTFOUND, or HF_ENOMEM or HF_ESTORE for what the system lacks, and `errmsg` tells a
- * person what to install or do.  It may be tried again. */
+ * 0; HF_ENOTFOUND; HF_ENOMEM or HF_ESTORE if the system is out of something.  `errmsg`
+ * says what to install or do.  The call may be repeated. */
 int hf_library_load(const struct hf_library *library, void **table, const char *store,
                     char *errmsg, size_t size);
 

@@ -1,7 +1,7 @@
 /* resolve.c - see resolve.h.
  *
- * The answer belongs to the thread that runs getaddrinfo(3) until that is done, and to the
- * owner of the look-up after that: see aside.h.
+ * The answer belongs to the thread that runs getaddrinfo(3) until that returns, and
+ * then to the owner of the look-up: see aside.h.
  */
 #include "net/resolve.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is found, and how. */
+/* The question and its answer. */
 struct answer {
     struct hf_address address[HF_RESOLVE_MAX];
     int               count;
@@ -30,7 +30,7 @@ struct hf_resolve {
     struct hf_aside *aside; /* NULL: done at once */
 };
 
-/* ---- The look-up itself ------------------------------------------------------------ */
+/* ---- The look-up itself ------------------------------------------------------- */
 
 static void complain(struct answer *answer, const char *why)
 {
@@ -38,7 +38,7 @@ static void complain(struct answer *answer, const char *why)
              answer->host, why);
 }
 
-/* 0 or as getaddrinfo() tells it. */
+/* 0 or an error of getaddrinfo(). */
 static int look_up(struct answer *answer, int flags)
 {
     const struct addrinfo hints = { .ai_flags = flags | AI_NUMERICSERV,
@@ -80,7 +80,7 @@ static void run(void *data)
 
 static const struct hf_aside_work work = { "holdfast-lookup", run, drop };
 
-/* ---- For its owner ----------------------------------------------------------------- */
+/* ---- For its owner ------------------------------------------------------------ */
 
 static struct answer *answer_new(const char *host, const char *port)
 {

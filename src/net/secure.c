@@ -1,8 +1,8 @@
 /* secure.c - see secure.h.
  *
- * OpenSSL reads and writes through the stream's own recv and send: its own way
- * of using a socket may raise SIGPIPE.  Its error queue is empty when we leave:
- * one entry left behind makes the next, innocent call look failed.
+ * OpenSSL reads and writes through the stream's own recv and send, because its own use
+ * of a socket may raise SIGPIPE.  We always leave its error queue empty: a stale entry
+ * would make a later call look failed.
  */
 #include "net/secure.h"
 
@@ -14,7 +14,7 @@
 
 #define ALERT(number) (SSL_AD_REASON_OFFSET + (number)) /* one the server sent */
 
-/* ---- What a person is told --------------------------------------------------- */
+/* ---- Messages ---------------------------------------------------------------- */
 
 static void deny(struct hf_stream *stream, const char *what, const char *why,
                  const char *hint)
@@ -23,7 +23,7 @@ static void deny(struct hf_stream *stream, const char *what, const char *why,
     stream->denied = true;
 }
 
-/* We do not trust the server. */
+/* The server's certificate is not trusted. */
 static void explain_verify(struct hf_stream *stream, struct hf_tls *tls, long result)
 {
     X509_VERIFY_PARAM *param = SSL_get0_param(stream->ssl);
@@ -60,7 +60,7 @@ static void explain_verify(struct hf_stream *stream, struct hf_tls *tls, long re
     OPENSSL_free(address);
 }
 
-/* The library failed, and this is why. */
+/* An error of OpenSSL itself. */
 static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
                             unsigned long error)
 {
@@ -101,7 +101,7 @@ static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
     }
 }
 
-/* The connection ended; recv or send have told why, unless it was closed properly. */
+/* The connection ended; recv or send have set errmsg, unless it was closed properly. */
 static void explain_end(struct hf_stream *stream)
 {
     size_t length;
@@ -115,7 +115,7 @@ static void explain_end(struct hf_stream *stream)
                  " in the TLS handshake (does it speak TLS on this port?)");
 }
 
-/* After a call that gave nothing: 0, wait for the socket; -1, over. */
+/* After a call that returned nothing: 0, wait for the socket; -1, it is over. */
 static long outcome(struct hf_stream *stream, int result)
 {
     int           error = SSL_get_error(stream->ssl, result);
@@ -134,7 +134,7 @@ static long outcome(struct hf_stream *stream, int result)
     return waits ? 0 : -1;
 }
 
-/* ---- How TLS uses the socket --------------------------------------------------- */
+/* ---- How TLS uses the socket -------------------------------------------------- */
 
 static int socket_read(BIO *bio, char *ret, size_t size, size_t *got)
 {
@@ -166,7 +166,7 @@ static long socket_ctrl(BIO *bio, int what, long number, void *pointer)
     (void)pointer;
     if (what == BIO_CTRL_EOF)
         return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
-    return what == BIO_CTRL_FLUSH; /* done: nothing is kept back */
+    return what == BIO_CTRL_FLUSH; /* there is nothing to flush */
 }
 
 BIO_METHOD *hf_secure_method(void)
@@ -181,12 +181,12 @@ BIO_METHOD *hf_secure_method(void)
     return method;
 }
 
-/* ---- One connection -------------------------------------------------------------- */
+/* ---- One connection ----------------------------------------------------------- */
 
-/* The certificate must be for `host`.  The server is told of it only if it is a name. */
+/* The certificate must be for `host`.  Server name indication allows names only. */
 static bool expect(SSL *ssl, const char *host)
 {
-    if (host[0] == '\0') /* to OpenSSL that means: do not check */
+    if (host[0] == '\0') /* OpenSSL would not check the name at all */
         return false;
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host))
         return true;

@@ -1,4 +1,4 @@
-/* secure.h - the TLS half of a stream; for src/net alone. */
+/* secure.h - the TLS half of a stream; private to src/net. */
 #ifndef HF_SECURE_H
 #define HF_SECURE_H
 
@@ -15,22 +15,22 @@ struct hf_tls {
 /* Prepare `stream->ssl`.  A failure breaks the stream. */
 void hf_secure_begin(struct hf_stream *stream, struct hf_tls *tls, const char *host);
 
-/* Shake hands as far as it goes. */
+/* Continue the handshake. */
 void hf_secure_step(struct hf_stream *stream);
 
 /* As recv and send below, for what is inside TLS. */
 long hf_secure_recv(struct hf_stream *stream, void *ret, size_t size);
 long hf_secure_send(struct hf_stream *stream, const void *data, size_t size);
 
-/* Say goodbye if that can be done at once. */
+/* Send close_notify if that does not block. */
 void hf_secure_end(struct hf_stream *stream);
 
 /* How TLS uses the socket; NULL: out of memory. */
 BIO_METHOD *hf_secure_method(void);
 
-/* ---- stream.c, for the above ----------------------------------------------- */
+/* ---- stream.c, for the above -------------------------------------------------- */
 
-/* How many bytes, 0: none now, -1: the end, and `errmsg` tells why. */
+/* Return how many bytes; 0: none now; -1: the stream has ended, see `errmsg`. */
 long hf_stream_recv(struct hf_stream *stream, void *ret, size_t size);
 long hf_stream_send(struct hf_stream *stream, const void *data, size_t size);
 

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #define ROOM_FIRST 1024
-#define ROOM_KEPT  (256 * 1024)  /* more than this is given back once it is empty */
-#define DRAIN_MAX  (1024 * 1024) /* of a server that does not stop talking */
+#define ROOM_KEPT  (256 * 1024)  /* a larger buffer is freed once it is empty */
+#define DRAIN_MAX  (1024 * 1024) /* read at most, before closing */
 
-/* ---- What a person is told --------------------------------------------------- */
+/* ---- Messages ---------------------------------------------------------------- */
 
 void hf_stream_break(struct hf_stream *stream, const char *why)
 {
@@ -47,10 +47,10 @@ static void break_by(struct hf_stream *stream, int error)
     hf_stream_break(stream, NULL);
 }
 
-/* ---- Connecting ---------------------------------------------------------------- */
+/* ---- Connecting --------------------------------------------------------------- */
 
-/* If we connect to a port of this machine where nobody listens, the kernel may pick the
- * same port for our own end: then TCP connects us to ourselves. */
+/* If nobody listens on a local port, the kernel may pick the same port for our own end:
+ * then TCP connects us to ourselves. */
 static bool to_itself(int fd)
 {
     struct sockaddr_storage here = { 0 }, there = { 0 };
@@ -84,7 +84,7 @@ static void start(struct hf_stream *stream, const struct sockaddr *address,
         setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(stream->fd, address, length) == 0)
         connected(stream);
-    else if (errno == EAGAIN) /* a Unix socket, which cannot connect later on */
+    else if (errno == EAGAIN) /* a Unix socket never connects later */
         hf_stream_break(stream, "too many connections wait to be accepted");
     else if (errno != EINPROGRESS && errno != EINTR)
         break_by(stream, errno);
@@ -109,7 +109,7 @@ void hf_stream_open(struct hf_stream *stream, const struct sockaddr *address,
         start(stream, address, length);
 }
 
-/* SO_ERROR is 0 also while nothing is decided yet. */
+/* SO_ERROR is also 0 while the connection is still pending. */
 static bool is_decided(int fd)
 {
     struct pollfd poller = { .fd = fd, .events = POLLOUT };
@@ -151,7 +151,7 @@ unsigned hf_stream_events(const struct hf_stream *stream)
     return 0;
 }
 
-/* ---- The socket ------------------------------------------------------------------ */
+/* ---- The socket --------------------------------------------------------------- */
 
 long hf_stream_recv(struct hf_stream *stream, void *ret, size_t size)
 {
@@ -185,7 +185,7 @@ long hf_stream_send(struct hf_stream *stream, const void *data, size_t size)
         return n;
     if (errno == EAGAIN)
         return 0;
-    if (errno != EPIPE) /* it says less than what we shall read */
+    if (errno != EPIPE) /* reading will give a better reason */
         explain(stream, errno);
     if (errno != EPIPE && errno != ECONNRESET)
         return -1;
@@ -193,7 +193,7 @@ long hf_stream_send(struct hf_stream *stream, const void *data, size_t size)
     return (long)size;
 }
 
-/* ---- Bytes in and out ------------------------------------------------------------ */
+/* ---- Bytes in and out --------------------------------------------------------- */
 
 long hf_stream_read(struct hf_stream *stream, void *ret, size_t size)
 {
@@ -210,8 +210,8 @@ long hf_stream_read(struct hf_stream *stream, void *ret, size_t size)
     return n;
 }
 
-/* Make room for `size` bytes more.  Bytes are moved only if at least as many were sent
- * before them, and the room doubles, so every byte costs the same in the end. */
+/* Make room for `size` more bytes.  Bytes are moved only if at least as many were sent
+ * before them, and the buffer doubles, so the cost per byte is constant. */
 static bool make_room(struct hf_stream *stream, size_t size)
 {
     size_t         left = stream->used - stream->done, room = stream->room;
@@ -253,8 +253,8 @@ void hf_stream_flush(struct hf_stream *stream)
 {
     long n = 1;
 
-    /* TLS takes a record at a time.  A plain socket that takes less than it was
-     * given is full: no need to hear that from a second call. */
+    /* TLS takes one record at a time.  A plain socket that takes less than offered is
+     * full: no need for a second call. */
     while (stream->state == HF_STREAM_OPEN && stream->used > stream->done && n > 0) {
         const unsigned char *data = stream->out + stream->done;
         size_t               left = stream->used - stream->done;
@@ -278,10 +278,10 @@ void hf_stream_flush(struct hf_stream *stream)
     }
 }
 
-/* ---- Closing --------------------------------------------------------------------- */
+/* ---- Closing ------------------------------------------------------------------ */
 
-/* A socket closed with unread input is reset, and what we sent last may be lost
- * with it. */
+/* Closing a socket with unread input resets it, and the last bytes we sent may be lost.
+ */
 static void hang_up(struct hf_stream *stream)
 {
     char    rest[4096];

@@ -1,4 +1,4 @@
-/* stream.h - bytes to and from a server, without ever waiting.
+/* stream.h - bytes to and from a server, without blocking.
  *
  * TCP or a Unix socket, plain or TLS.  The owner of a stream polls its
  * descriptor for what hf_stream_events() says, then calls hf_stream_step()
@@ -6,15 +6,15 @@
  *
  *     CONNECTING --> SHAKING (TLS only) --> OPEN --> BROKEN
  *
- * Every state may become BROKEN, and a connection that is there at once need
- * not be CONNECTING first.
+ * Every state may become BROKEN, and a connection that opens at once skips
+ * CONNECTING.
  *
- * What is to be sent is appended to `out` with hf_stream_append(), so that many
- * small messages leave in one segment.
+ * Output is appended to `out` with hf_stream_append(), so that many small messages
+ * leave in one segment.
  *
- * A server that refuses us says why and closes.  If we are just sending then,
- * sending fails first.  That alone breaks no stream: first we read what the
- * server said, up to the end.
+ * A server that rejects us says why, then closes.  If we are sending just then,
+ * sending fails first.  That alone does not break the stream: we first read what
+ * the server said, up to the end.
  */
 #ifndef HF_STREAM_H
 #define HF_STREAM_H
@@ -41,34 +41,34 @@ struct hf_stream {
     unsigned char       *out; /* not yet sent: out[done] to out[used] */
     size_t               done, used, room;
     bool                 want_write; /* TLS asked for it */
-    bool                 mute;       /* sending failed; there may be something to read */
-    bool                 denied; /* broken, and trying again will not help: certificate */
+    bool                 mute;       /* sending failed; there may be input */
+    bool                 denied;     /* broken, and a retry will not help: certificate */
     unsigned             generation; /* of the process that opened it, see base/fork.h */
-    char                 errmsg[HF_STREAM_ERRMSG]; /* why it broke, as a clause */
+    char                 errmsg[HF_STREAM_ERRMSG]; /* why it broke */
 };
 
 /* Start to connect; `tls` NULL: plain, else it must live as long as the stream.
  * `host` is the name the certificate must be for (a name or a numeric address),
- * lent; plain streams need none.  What `stream` was before does not matter; from
- * now on it must stay in its place.  Never fails: a failure is a stream that is
- * BROKEN, which must be closed too. */
+ * lent; plain streams need none.  `stream` may be uninitialised; from now on it
+ * must not move.  Never fails: after a failure the stream is BROKEN, and must be
+ * closed, too. */
 void hf_stream_open(struct hf_stream *stream, const struct sockaddr *address,
                     socklen_t length, struct hf_tls *tls, const char *host);
 
-/* Close; what is still in `out` is sent only if that needs no waiting.  `errmsg`
- * and `denied` stay; a second time does nothing.  In a forked child the parent's
- * connection goes on. */
+/* Close.  The rest of `out` is sent only if that does not block.  `errmsg` and `denied`
+ * stay; closing twice is harmless.  In a forked child the parent's connection stays
+ * open. */
 void hf_stream_close(struct hf_stream *stream);
 
-/* Get on with connecting and shaking hands. */
+/* Continue to connect and to shake hands. */
 void hf_stream_step(struct hf_stream *stream);
 
 /* For epoll or poll: EPOLLIN and EPOLLOUT as needed now. */
 unsigned hf_stream_events(const struct hf_stream *stream);
 
-/* Read up to `size` bytes: how many; 0: none now; -1: BROKEN, the end of the
- * stream included.  Read until there are none: TLS may keep bytes for which the
- * descriptor does not become readable. */
+/* Read up to `size` bytes.  Returns how many; 0: none now; -1: BROKEN, or the end of the
+ * stream.  Read until there are none: TLS may buffer bytes without making the descriptor
+ * readable. */
 long hf_stream_read(struct hf_stream *stream, void *ret, size_t size);
 
 /* `size` (not 0) bytes at the end of `out`, to be filled at once; NULL: out of memory. */

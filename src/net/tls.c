@@ -25,8 +25,8 @@ static bool is(unsigned long error, int library, int reason)
     return ERR_GET_LIB(error) == library && ERR_GET_REASON(error) == reason;
 }
 
-/* Why OpenSSL cannot use a file that should contain `what`.  The last error is the most
- * general one: those before it may tell more. */
+/* Why OpenSSL cannot use a file that should contain `what`.  Its last error is the most
+ * general one; the ones before may say more. */
 static int complain_of(const struct complaint *complaint, const char *file,
                        const char *what)
 {
@@ -67,7 +67,7 @@ static int check_readable(const struct complaint *complaint, const char *file)
     return 0;
 }
 
-/* A library does not ask at the terminal. */
+/* A library must not prompt at the terminal. */
 static int refuse_passphrase(char *ret, int size, int writing, void *data)
 {
     (void)ret;
@@ -80,7 +80,8 @@ static int refuse_passphrase(char *ret, int size, int writing, void *data)
 static int load_trust(SSL_CTX *context, const char *ca, const struct complaint *complaint)
 {
     if (ca == NULL) {
-        SSL_CTX_set_default_verify_paths(context); /* none: verifying fails */
+        SSL_CTX_set_default_verify_paths(
+            context); /* if that fails, so will verification */
         return 0;
     }
     if (check_readable(complaint, ca) < 0)
@@ -118,9 +119,9 @@ static void configure(SSL_CTX *context)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_default_passwd_cb(context, refuse_passphrase);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    /* Without renegotiation sending never has to wait for something to read. */
+    /* without renegotiation, sending never waits for input */
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-    /* What we send is in a buffer that grows, and so moves. */
+    /* our buffer may move between two attempts */
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);

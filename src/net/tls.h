@@ -1,4 +1,4 @@
-/* tls.h - what TLS streams to one server share: whom to trust, and who we are.
+/* tls.h - shared by all TLS streams to one server: trusted certificates, and our own.
  *
  * TLS 1.2 or later; the server's certificate and its name are always verified.
  */
@@ -18,9 +18,9 @@ struct hf_tls_options {
 /* Load OpenSSL; see net/library.h. */
 int hf_tls_load(const char *store, char *errmsg, size_t size);
 
-/* After that: 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why.  The files
- * are read here and not again.  A key that needs a passphrase is refused: nobody
- * is asked for one. */
+/* After that: 0, HF_EINVAL or HF_ENOMEM; `errmsg` says which file and why.  The files
+ * are read here and not again.  A key that needs a passphrase is refused, since we do
+ * not prompt. */
 int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
                struct hf_tls **ret);
 

@@ -1,7 +1,6 @@
-/* all_of.h - several locks as one, between the files that make it.
- *
- * all_of.c makes it and blocks, all_of_start.c does without blocking, all_of_take.c
- * says for both what comes next:
+/* all_of.h - several locks as one, shared by its three files: all_of.c has the calls
+ * that block, all_of_start.c those that do not, and all_of_take.c decides for both what
+ * comes next:
  *
  *     RESTING --begin--> TAKING --last one held--> RESTING (held)
  *                         ^  |
@@ -14,57 +13,57 @@
 #ifndef HF_ALL_OF_H
 #define HF_ALL_OF_H
 
-#include "client/lock.h"
+#include "client/handle/lock.h"
 
-enum hf_bundle_phase { HF_RESTING, HF_TAKING, HF_GIVING };
+enum hf_all_of_phase { HF_RESTING, HF_TAKING, HF_GIVING };
 
-struct hf_bundle {
+struct hf_all_of {
     struct hf_lock      *self;
-    struct hf_lock     **part;       /* sorted by name */
-    bool                *any_thread; /* as they were */
+    struct hf_lock     **member;     /* sorted by name */
+    bool                *any_thread; /* their own settings */
     size_t               count;
-    enum hf_bundle_phase phase;
-    bool                 blocks;   /* a thread waits in a call */
-    size_t               taken;    /* parts that are ours, from the first */
-    size_t               wanted;   /* and those up to here are asked for */
+    enum hf_all_of_phase phase;
+    bool                 blocks;   /* a thread waits for the result */
+    size_t               taken;    /* how many members, from the first, are ours */
+    size_t               wanted;   /* how many are ours or wanted */
     bool                 together; /* the store takes several places in one step */
-    bool                 queued;   /* somebody was in the way this time */
-    bool                 hopeful;  /* nobody was the last time */
-    bool                 again;    /* GIVING: and begin anew */
+    bool                 queued;   /* a member had to wait this time */
+    bool                 hopeful;  /* none had to wait the last time */
+    bool                 again;    /* GIVING: then start again */
     hf_time              deadline;
     bool                 once;
     int                  why;
-    struct hf_lock      *culprit; /* the part that failed */
+    struct hf_lock      *failed; /* the member that failed */
 };
 
-/* Of the handle itself. */
-struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
+/* The set behind a handle. */
+struct hf_all_of *hf_all_of_of(const struct hf_lock *lock);
 
 /* All that follow: with the mutex held. */
 
-/* Begin to take all; to give all back. */
-void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time deadline);
-void hf_bundle_give(struct hf_bundle *bundle, bool blocks);
+/* Begin to acquire all members; to release all. */
+void hf_all_of_take(struct hf_all_of *set, bool blocks, bool once, hf_time deadline);
+void hf_all_of_give(struct hf_all_of *set, bool blocks);
 
-/* Give the parts from the index `from` on up, the last one first.  Which thread may do so
- * the whole has checked. */
-void hf_bundle_drop(struct hf_bundle *bundle, size_t from);
+/* Release the members from the index `from` on, the last one first.  The caller has
+ * checked that this thread may. */
+void hf_all_of_drop(struct hf_all_of *set, size_t from);
 
-/* Take no more, for the reason `why`, unless there was a reason before. */
-void hf_bundle_give_up(struct hf_bundle *bundle, int why);
+/* Give up for the reason `why`, unless it was given up before. */
+void hf_all_of_give_up(struct hf_all_of *set, int why);
 
-/* Is there something for hf_bundle_step() to do?  Do it, until it has to wait or is at
- * rest: then `why` is how it went. */
-bool hf_bundle_is_due(void *bundle);
-void hf_bundle_step(struct hf_bundle *bundle);
+/* Is there something for hf_all_of_step() to do?  step() does it, until it has to wait
+ * or is at rest: then `why` is the result. */
+bool hf_all_of_is_due(void *set);
+void hf_all_of_step(struct hf_all_of *set);
 
-/* Make a state visible; when it is idle the handle is free. */
-void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why);
+/* Publish a state; an idle handle becomes free. */
+void hf_all_of_publish(struct hf_all_of *set, enum hf_state state, int why);
 
-/* Have the parts tell us of their changes, or no more. */
-void hf_bundle_listen(struct hf_bundle *bundle, bool on);
+/* Call hf_all_of_step() on every change of a member, or stop that. */
+void hf_all_of_listen(struct hf_all_of *set, bool on);
 
-int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms);
-int hf_bundle_release_start(struct hf_lock *lock);
+int hf_all_of_acquire_start(struct hf_lock *lock, int64_t timeout_ms);
+int hf_all_of_release_start(struct hf_lock *lock);
 
 #endif

@@ -1,242 +1,244 @@
-/* all_of_take.c - what comes next when several locks are taken, or given back, as one.
+/* all_of_take.c - what comes next when several locks are acquired or released as one.
  *
- * The parts are in the order of their names, which is the same for everybody.  A set
- * that waits for a part has only parts that come before it: so nobody waits in a circle,
- * neither with other sets nor with clients that take single locks in that order.
+ * Members are in the order of their names, which is the same for everybody.  A set that
+ * waits for a member holds only members that come before it.  So nobody waits in a
+ * circle, neither with other sets nor with clients that acquire single locks in that
+ * order.
  *
- * A store that takes several places in one step is asked for all of them at once.  If
- * all are free, that was it.  If not, we keep what comes before the first that is not
- * free, wait for that one, and give up the places behind it at once: if we held them
- * while we wait for an earlier one, a circle could form.  (Places taken in one step could
- * be kept if everybody took several in that way.  But a client that has the first lock
- * already and then queues for the second, behind us, waits for us while we wait for it.)
- * Then the rest is asked for, again at once.
+ * A store that can take several places in one step is asked for all of them at once.
+ * If all are free, we are done.  If not, the set keeps the members before the first one
+ * that is not free, waits for that one, and gives up the places behind it at once: if
+ * it kept them while it waits for an earlier one, a circle could form.  (Places taken
+ * in one step could be kept if every client took its locks in that way.  But a client
+ * that holds the first lock and then queues for the second one, behind us, waits for us
+ * while we wait for it.)  Then the set asks for the rest, again in one step.
  *
- * A set that found somebody in the way asks for the first part alone the next time, so
- * that sets that take turns are not in each other's way with places they cannot use.
+ * A set that had to wait asks for its first member alone the next time, so that sets
+ * that take turns do not block each other with places they cannot use.
  *
- * A claim has no queue, and is asked for by itself, when its turn comes.
+ * A claim has no queue: it is asked for by itself, when its turn comes.
  */
 #include "recipe/all_of.h"
 
 #include <assert.h>
 
-enum verdict {
+enum step {
     WAIT,
-    NEXT,  /* all that were asked for are held */
-    QUEUE, /* one of them has to wait for somebody */
-    FAIL,  /* one of them is not to be had, or lost */
+    NEXT,  /* all that are wanted are held: go on to the next */
+    QUEUE, /* one of them has to wait */
+    FAIL,  /* one of them was refused, or lost */
     GIVEN, /* all are idle */
 };
 
-/* ---- Judging ----------------------------------------------------------------------- */
+/* ---- What comes next ------------------------------------------------------------- */
 
-static bool are_idle(const struct hf_bundle *bundle, size_t from, size_t end)
+static bool are_idle(const struct hf_all_of *set, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++)
-        if (hf_state(bundle->part[i]) != HF_IDLE)
+        if (hf_state(set->member[i]) != HF_IDLE)
             return false;
     return true;
 }
 
-static bool part_is_claim(const struct hf_lock *part)
+static bool is_claim(const struct hf_lock *member)
 {
-    return part->job.hold.shape.claim;
+    return member->job.hold.shape.claim;
 }
 
-/* Up to where the parts from `from` on are asked for next. */
-static size_t end_of_step(const struct hf_bundle *bundle, size_t from)
+/* The end of the members that are asked for next, starting at `from`. */
+static size_t end_of_step(const struct hf_all_of *set, size_t from)
 {
-    bool   alone = from == 0 && !bundle->hopeful && !bundle->once;
+    bool   single = from == 0 && !set->hopeful && !set->once;
     size_t end = from + 1;
 
-    if (from == bundle->count)
+    if (from == set->count)
         return from;
-    if (!bundle->together || alone || part_is_claim(bundle->part[from]))
+    if (!set->together || single || is_claim(set->member[from]))
         return end;
-    while (end < bundle->count && !part_is_claim(bundle->part[end]))
+    while (end < set->count && !is_claim(set->member[end]))
         end++;
     return end;
 }
 
-/* `at`: the part that it is about. */
-static enum verdict judge_parts(const struct hf_bundle *bundle, size_t *at)
+/* *at becomes the index of the member that decides. */
+static enum step next_step(const struct hf_all_of *set, size_t *at)
 {
     size_t i;
 
-    if (bundle->phase == HF_RESTING)
+    if (set->phase == HF_RESTING)
         return WAIT;
-    if (bundle->phase == HF_GIVING)
-        return are_idle(bundle, 0, bundle->count) ? GIVEN : WAIT;
-    for (i = 0; i < bundle->wanted; i++) {
-        enum hf_state state = hf_state(bundle->part[i]);
+    if (set->phase == HF_GIVING)
+        return are_idle(set, 0, set->count) ? GIVEN : WAIT;
+    for (i = 0; i < set->wanted; i++) {
+        enum hf_state state = hf_state(set->member[i]);
         *at = i;
         if (state != HF_HELD && state != HF_WAITING)
             return FAIL;
     }
-    for (i = bundle->taken; i < bundle->wanted; i++)
-        if (hf_state(bundle->part[i]) != HF_HELD)
+    for (i = set->taken; i < set->wanted; i++)
+        if (hf_state(set->member[i]) != HF_HELD)
             break;
     *at = i;
-    if (i == bundle->wanted) /* what was given up may not have left yet */
-        return are_idle(bundle, i, end_of_step(bundle, i)) ? NEXT : WAIT;
-    bool in_line = hf_ahead(bundle->part[i]) >= 0;
-    return in_line && (!bundle->queued || i + 1 < bundle->wanted) ? QUEUE : WAIT;
+    if (i == set->wanted) /* dropped ones may not have left yet */
+        return are_idle(set, i, end_of_step(set, i)) ? NEXT : WAIT;
+    bool in_line = hf_ahead(set->member[i]) >= 0;
+    return in_line && (!set->queued || i + 1 < set->wanted) ? QUEUE : WAIT;
 }
 
-bool hf_bundle_is_due(void *bundle)
+bool hf_all_of_is_due(void *set)
 {
     size_t at;
 
-    return judge_parts(bundle, &at) != WAIT;
+    return next_step(set, &at) != WAIT;
 }
 
-/* ---- Doing it ------------------------------------------------------------------------ */
+/* ---- Doing it -------------------------------------------------------------------- */
 
-void hf_bundle_drop(struct hf_bundle *bundle, size_t from)
+void hf_all_of_drop(struct hf_all_of *set, size_t from)
 {
-    for (size_t i = bundle->wanted; i-- > from;) {
-        struct hf_lock *part = bundle->part[i];
-        enum hf_state   state = hf_state(part);
+    for (size_t i = set->wanted; i-- > from;) {
+        struct hf_lock *member = set->member[i];
+        enum hf_state   state = hf_state(member);
         if (state == HF_WAITING)
-            hf_lock_post_drop(part, HF_ECANCELED);
-        else if ((state == HF_HELD || state == HF_LOST) && hf_lock_let_go(part) == part)
-            hf_lock_give_back(part);
+            hf_lock_post_drop(member, HF_ECANCELED);
+        else if ((state == HF_HELD || state == HF_LOST) &&
+                 hf_lock_let_go(member) == member)
+            hf_lock_give_back(member);
     }
-    bundle->wanted = from;
+    set->wanted = from;
 }
 
-static void fail_all(struct hf_bundle *bundle, struct hf_lock *culprit, int why)
+static void fail_all(struct hf_all_of *set, struct hf_lock *failed, int why)
 {
-    bundle->culprit = culprit;
-    bundle->why = why;
-    bundle->phase = HF_GIVING;
-    hf_bundle_drop(bundle, 0);
-    if (!bundle->blocks && !bundle->again)
-        hf_bundle_show(bundle, HF_LEAVING, why); /* the store may not know it yet */
+    set->failed = failed;
+    set->why = why;
+    set->phase = HF_GIVING;
+    hf_all_of_drop(set, 0);
+    if (!set->blocks && !set->again)
+        hf_all_of_publish(set, HF_LEAVING, why); /* the store has not confirmed it yet */
 }
 
-void hf_bundle_give_up(struct hf_bundle *bundle, int why)
+void hf_all_of_give_up(struct hf_all_of *set, int why)
 {
     size_t at = 0;
 
-    assert(bundle->phase != HF_RESTING);
-    if (bundle->why < 0 && !bundle->again) /* it did so before, and that is the reason */
+    assert(set->phase != HF_RESTING);
+    if (set->why < 0 && !set->again) /* given up before, for another reason */
         return;
-    (void)judge_parts(bundle, &at);
-    if (at == bundle->count) /* all are held, and nobody has noticed yet */
+    (void)next_step(set, &at);
+    if (at == set->count) /* all are held, but that was not noticed yet */
         at--;
-    bundle->again = false;
-    fail_all(bundle, bundle->part[at], why);
+    set->again = false;
+    fail_all(set, set->member[at], why);
 }
 
-/* The thread may hold the name already; 1: then this is all there is to do.  A part that
- * the user uses by himself is none of ours. */
-static int find_shelter(struct hf_bundle *bundle, struct hf_lock *part)
+/* The thread may hold the name already; 1: then the member is granted.  A member that
+ * the user has acquired directly is left alone. */
+static int try_nested(struct hf_all_of *set, struct hf_lock *member)
 {
-    bool ours = hf_lock_is_free(part) || hf_owner_lends(&part->owner);
+    bool unused = hf_lock_is_free(member) || hf_owner_is_outlived(&member->owner);
 
-    return bundle->blocks && ours ? hf_shelter_find(part, bundle->once) : 0;
+    return set->blocks && unused ? hf_nested_acquire(member, set->once) : 0;
 }
 
-static int want_part(struct hf_bundle *bundle, struct hf_lock *part, uint64_t group)
+static int want_member(struct hf_all_of *set, struct hf_lock *member, uint64_t group)
 {
-    int r = find_shelter(bundle, part);
+    int r = try_nested(set, member);
     if (r == 0)
-        r = hf_lock_prepare(part);
+        r = hf_lock_prepare(member);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = hf_lock_take_for_nobody(part);
+    r = hf_lock_take_for_nobody(member);
     if (r < 0)
         return r;
-    part->letter.group = group;
-    hf_lock_post_want(part, bundle->once, bundle->deadline);
+    member->pending.group = group;
+    hf_lock_post_want(member, set->once, set->deadline);
     return 0;
 }
 
-static void want_next(struct hf_bundle *bundle)
+static void want_next(struct hf_all_of *set)
 {
-    struct hf_client *client = bundle->self->client;
-    size_t            end = end_of_step(bundle, bundle->taken);
-    uint64_t          group = end - bundle->taken > 1 ? ++client->groups : 0;
+    struct hf_client *client = set->self->client;
+    size_t            end = end_of_step(set, set->taken);
+    uint64_t          group = end - set->taken > 1 ? ++client->groups : 0;
 
-    while (bundle->wanted < end) {
-        struct hf_lock *part = bundle->part[bundle->wanted];
-        int             r = want_part(bundle, part, group);
+    while (set->wanted < end) {
+        struct hf_lock *member = set->member[set->wanted];
+        int             r = want_member(set, member, group);
         if (r < 0) {
-            fail_all(bundle, part, r);
+            fail_all(set, member, r);
             return;
         }
-        bundle->wanted++;
+        set->wanted++;
     }
 }
 
-static void rest_bundle(struct hf_bundle *bundle, enum hf_state state)
+static void rest(struct hf_all_of *set, enum hf_state state)
 {
-    bundle->phase = HF_RESTING;
-    bundle->hopeful = !bundle->queued;
-    if (bundle->blocks)
-        return; /* the call that waits tells how it went */
-    if (bundle->why < 0)
-        hf_lock_fail(bundle->culprit, bundle->why);
-    hf_bundle_listen(bundle, false);
-    hf_bundle_show(bundle, state, bundle->why);
+    set->phase = HF_RESTING;
+    set->hopeful = !set->queued;
+    if (set->blocks)
+        return; /* the thread that waits publishes the result */
+    if (set->why < 0)
+        hf_lock_fail(set->failed, set->why);
+    hf_all_of_listen(set, false);
+    hf_all_of_publish(set, state, set->why);
 }
 
-static void on_next(struct hf_bundle *bundle)
+static void on_next(struct hf_all_of *set)
 {
-    bundle->taken = bundle->wanted;
-    if (bundle->taken == bundle->count)
-        rest_bundle(bundle, HF_HELD);
-    else if (hf_now() >= bundle->deadline)
-        hf_bundle_give_up(bundle, bundle->once ? HF_EDOWN : HF_ETIMEOUT);
+    set->taken = set->wanted;
+    if (set->taken == set->count)
+        rest(set, HF_HELD);
+    else if (hf_now() >= set->deadline)
+        hf_all_of_give_up(set, set->once ? HF_EDOWN : HF_ETIMEOUT);
     else
-        want_next(bundle);
+        want_next(set);
 }
 
-static void on_fail(struct hf_bundle *bundle, struct hf_lock *part)
+static void on_fail(struct hf_all_of *set, struct hf_lock *member)
 {
-    bool lost = hf_state(part) == HF_LOST;
+    bool lost = hf_state(member) == HF_LOST;
 
-    /* The whole was not held yet, so nobody need be told. */
-    bundle->again = lost && hf_now() < bundle->deadline;
-    fail_all(bundle, part, lost ? HF_ELOST : hf_why(part));
+    /* The set was not held yet: start again without telling the user. */
+    set->again = lost && hf_now() < set->deadline;
+    fail_all(set, member, lost ? HF_ELOST : hf_why(member));
 }
 
-static void on_given(struct hf_bundle *bundle)
+static void on_given(struct hf_all_of *set)
 {
-    if (bundle->again) {
-        bundle->again = false;
-        bundle->why = 0;
-        bundle->taken = 0;
-        bundle->phase = HF_TAKING;
-        return; /* and step goes on */
+    if (set->again) {
+        set->again = false;
+        set->why = 0;
+        set->taken = 0;
+        set->phase = HF_TAKING;
+        return; /* hf_all_of_step() goes on */
     }
-    for (size_t i = bundle->count; i-- > 0 && bundle->why == 0;) {
-        bundle->why = hf_why(bundle->part[i]);
-        bundle->culprit = bundle->part[i];
+    for (size_t i = set->count; i-- > 0 && set->why == 0;) {
+        set->why = hf_why(set->member[i]);
+        set->failed = set->member[i];
     }
-    rest_bundle(bundle, HF_IDLE);
+    rest(set, HF_IDLE);
 }
 
-void hf_bundle_step(struct hf_bundle *bundle)
+void hf_all_of_step(struct hf_all_of *set)
 {
     for (;;) {
         size_t at = 0;
-        switch (judge_parts(bundle, &at)) {
+        switch (next_step(set, &at)) {
         case NEXT:
-            on_next(bundle);
+            on_next(set);
             break;
         case QUEUE:
-            bundle->queued = true;
-            bundle->taken = at;
-            hf_bundle_drop(bundle, at + 1);
+            set->queued = true;
+            set->taken = at;
+            hf_all_of_drop(set, at + 1);
             break;
         case FAIL:
-            on_fail(bundle, bundle->part[at]);
+            on_fail(set, set->member[at]);
             break;
         case GIVEN:
-            on_given(bundle);
+            on_given(set);
             break;
         case WAIT:
             return;
@@ -244,34 +246,34 @@ void hf_bundle_step(struct hf_bundle *bundle)
     }
 }
 
-/* ---- Both ways ------------------------------------------------------------------------ */
+/* ---- Start ----------------------------------------------------------------------- */
 
-static void begin_phase(struct hf_bundle *bundle, bool blocks, enum hf_bundle_phase phase)
+static void begin_phase(struct hf_all_of *set, bool blocks, enum hf_all_of_phase phase)
 {
-    assert(bundle->phase == HF_RESTING);
-    bundle->phase = phase;
-    bundle->blocks = blocks;
-    bundle->again = false;
-    bundle->why = 0;
+    assert(set->phase == HF_RESTING);
+    set->phase = phase;
+    set->blocks = blocks;
+    set->again = false;
+    set->why = 0;
     if (!blocks)
-        hf_bundle_listen(bundle, true);
+        hf_all_of_listen(set, true);
 }
 
-void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time deadline)
+void hf_all_of_take(struct hf_all_of *set, bool blocks, bool once, hf_time deadline)
 {
-    begin_phase(bundle, blocks, HF_TAKING);
-    bundle->once = once;
-    bundle->deadline = deadline;
-    bundle->taken = bundle->wanted = 0;
-    bundle->queued = false;
-    hf_bundle_show(bundle, HF_WAITING, 0);
-    hf_bundle_step(bundle);
+    begin_phase(set, blocks, HF_TAKING);
+    set->once = once;
+    set->deadline = deadline;
+    set->taken = set->wanted = 0;
+    set->queued = false;
+    hf_all_of_publish(set, HF_WAITING, 0);
+    hf_all_of_step(set);
 }
 
-void hf_bundle_give(struct hf_bundle *bundle, bool blocks)
+void hf_all_of_give(struct hf_all_of *set, bool blocks)
 {
-    begin_phase(bundle, blocks, HF_GIVING);
-    hf_bundle_show(bundle, HF_LEAVING, 0);
-    hf_bundle_drop(bundle, 0);
-    hf_bundle_step(bundle);
+    begin_phase(set, blocks, HF_GIVING);
+    hf_all_of_publish(set, HF_LEAVING, 0);
+    hf_all_of_drop(set, 0);
+    hf_all_of_step(set);
 }

@@ -1,30 +1,29 @@
-/* election.c - a mutex that is wished for all the time, and a look at who has it.
+/* election.c - a mutex that is always wanted, and a watch on its queue.
  *
  *     OUT --join--> QUEUED --held--> LEADS --lost--> QUEUED, or OUT (once)
  *      ^              |                 |
  *      +---resign-----+-----resign------+
  *
- * Everything happens in callbacks, which come one at a time, so there is nothing
- * to race with: resigning, too, only leaves a note that is acted upon there.
- * The user hears that he is deposed before the lock is given back.
+ * Everything happens in callbacks, which run one at a time, so there are no races: even
+ * hf_election_resign() only queues a callback.  `deposed` is called before the lock is
+ * released.
  */
-#include "client/lock.h"
-#include "client/lookout.h"
-#include "client/options.h"
-#include "client/publish.h"
+#include "client/callback.h"
+#include "client/handle/lock.h"
+#include "client/look/watch.h"
 
 #include <stdlib.h>
 
 struct hf_election {
     struct hf_client          *client;
     struct hf_lock            *lock;
-    struct hf_lookout         *lookout;
+    struct hf_lock_watch      *watch;
     struct hf_election_options options;
     atomic_bool                leads;
     atomic_bool                takes_part; /* or wants to */
-    atomic_bool                resigns;    /* and has not been heard yet */
-    uint64_t                   leader;     /* token told last; callbacks only */
-    bool                       told;       /* something was */
+    atomic_bool                resigns;    /* the callback has not seen it yet */
+    uint64_t leader;   /* token of the last `leader` callback; callbacks only */
+    bool     reported; /* `leader` was called before */
 };
 
 static void depose(struct hf_election *election, int why)
@@ -39,21 +38,21 @@ static void depose(struct hf_election *election, int why)
 
 static void on_held(struct hf_election *election)
 {
-    if (!election->takes_part) { /* resigned on the last metre */
+    if (!election->takes_part) { /* resigned just before */
         (void)hf_release_start(election->lock);
         return;
     }
     uint64_t token = hf_token(election->lock);
-    if (token == 0) /* lost already: the next callback says so */
+    if (token == 0) /* lost already: the next callback handles it */
         return;
     election->leads = true;
     if (election->options.elected != NULL)
         election->options.elected(election, token, election->options.data);
 }
 
-/* Still on its way out?  Then it turns around when it is idle.  In line already,
- * since two of us saw that it was idle?  So much the better. */
-static int queue(struct hf_election *election)
+/* HF_ESTATE: it is still leaving, and on_idle() will queue again; or another thread has
+ * already queued. */
+static int join_queue(struct hf_election *election)
 {
     int r = hf_acquire_start(election->lock, -1);
 
@@ -63,8 +62,8 @@ static int queue(struct hf_election *election)
     return r;
 }
 
-/* Queue again, unless the store would only refuse us again: then say so, and
- * leave it to the user to join once more. */
+/* Queue again, unless the store would refuse again: then call `deposed`, and let the
+ * user decide whether to join again. */
 static void on_idle(struct hf_election *election, int why)
 {
     bool refused = why < 0 && why != HF_ELOST && why != HF_ECANCELED;
@@ -72,7 +71,7 @@ static void on_idle(struct hf_election *election, int why)
     if (!election->takes_part)
         return;
     if (!refused)
-        why = queue(election);
+        why = join_queue(election);
     if (why == 0)
         return;
     election->takes_part = false;
@@ -80,7 +79,7 @@ static void on_idle(struct hf_election *election, int why)
         election->options.deposed(election, why, election->options.data);
 }
 
-/* Also if the user has joined again meanwhile: then he queues, at the end. */
+/* Even if the user has joined again meanwhile: then the candidate queues at the end. */
 static void step_down(struct hf_election *election)
 {
     if (!atomic_exchange(&election->resigns, false))
@@ -89,14 +88,14 @@ static void step_down(struct hf_election *election)
         depose(election, 0);
         (void)hf_release_start(election->lock);
     } else if (!election->takes_part) {
-        (void)hf_cancel(election->lock); /* it was about to queue again */
+        (void)hf_cancel(election->lock); /* it may be about to queue again */
     }
 }
 
 /* The lock has changed. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 {
-    struct hf_election *election = lock->part.whole;
+    struct hf_election *election = lock->member.of;
 
     switch (state) {
     case HF_HELD:
@@ -106,7 +105,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
         depose(election, why);
         (void)hf_release_start(lock);
         break;
-    case HF_LEAVING: /* also the note that resign() leaves */
+    case HF_LEAVING: /* or queued by hf_election_resign() */
         step_down(election);
         break;
     case HF_IDLE:
@@ -117,10 +116,10 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
     }
 }
 
-/* The line has changed. */
-static void on_report(struct hf_lookout *lookout, const struct hf_report *report)
+/* The queue has changed. */
+static void on_report(struct hf_lock_watch *watch, const struct hf_report *report)
 {
-    struct hf_election    *election = lookout->data;
+    struct hf_election    *election = watch->data;
     const struct hf_entry *leader = NULL;
 
     for (size_t i = 0; i < report->count && leader == NULL; i++)
@@ -128,9 +127,9 @@ static void on_report(struct hf_lookout *lookout, const struct hf_report *report
             leader = report->entry[i];
 
     uint64_t token = leader != NULL ? leader->token : 0;
-    if (election->told && token == election->leader)
+    if (election->reported && token == election->leader)
         return;
-    election->told = true;
+    election->reported = true;
     election->leader = token;
     election->options.leader(election, leader, election->options.data);
 }
@@ -145,13 +144,13 @@ static int start_election(struct hf_election *election)
         return r;
     if (options->leader != NULL) {
         int cancel = hf_drive_begin(&election->client->drive);
-        r = hf_lookout_start(election->client, lock->name, on_report, election,
-                             &election->lookout);
+        r = hf_lock_watch_start(election->client, lock->name, on_report, election,
+                                &election->watch);
         hf_drive_end(&election->client->drive, cancel);
     }
     if (r < 0)
         return r;
-    lock->part = (struct hf_part){ .whole = election, .hook = on_state };
+    lock->member = (struct hf_member){ .of = election, .hook = on_state };
     return options->observe ? 0 : hf_election_join(election);
 }
 
@@ -191,7 +190,7 @@ int hf_election_new(struct hf_client *client, const char *name,
     r = start_election(election);
     if (r < 0)
         goto fail;
-    election->options.note = NULL; /* was only lent */
+    election->options.note = NULL; /* lent for this call */
     *ret = election;
     return 0;
 fail:
@@ -205,10 +204,10 @@ void hf_election_free(struct hf_election *election)
         return;
     if (election->lock != NULL && hf_client_check(election->client) < 0)
         return;
-    if (election->lookout != NULL) {
+    if (election->watch != NULL) {
         int cancel = hf_drive_begin(&election->client->drive);
-        hf_client_settle(election->client, election->lookout);
-        hf_lookout_stop(election->lookout);
+        hf_callbacks_settle(election->client, election->watch);
+        hf_lock_watch_stop(election->watch);
         hf_drive_end(&election->client->drive, cancel);
     }
     hf_lock_free(election->lock);
@@ -234,7 +233,7 @@ int hf_election_resign(struct hf_election *election)
     election->takes_part = false;
     election->resigns = true;
     int cancel = hf_drive_begin(&election->client->drive);
-    hf_notice_state(lock, HF_LEAVING, 0); /* a note to ourselves, see on_state() */
+    hf_callback_state(lock, HF_LEAVING, 0); /* runs step_down(), see on_state() */
     hf_drive_announce(&election->client->drive);
     hf_drive_end(&election->client->drive, cancel);
     return hf_cancel(lock);
@@ -247,7 +246,7 @@ int hf_election_join(struct hf_election *election)
         return r;
     if (atomic_exchange(&election->takes_part, true))
         return 0;
-    return queue(election);
+    return join_queue(election);
 }
 
 int hf_election_list(struct hf_election *election, int64_t timeout_ms,

@@ -1,4 +1,4 @@
-/* common.c - what stores have to say in the same way; see store.h. */
+/* common.c - functions that all stores share; see store.h. */
 #include "store/store.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int hf_store_strange(struct hf_store *store, uint64_t token)
+int hf_store_invalid(struct hf_store *store, uint64_t token)
 {
     char which[24] = "";
 
@@ -14,7 +14,7 @@ int hf_store_strange(struct hf_store *store, uint64_t token)
         snprintf(which, sizeof which, " %" PRIu64, token);
     snprintf(
         store->errmsg, sizeof store->errmsg,
-        "the place%s in its line makes no sense to this version of Holdfast, so nobody "
+        "the place%s in its queue makes no sense to this version of Holdfast, so nobody "
         "gets past it; `holdfast show` lists it as unknown, `holdfast break` removes it",
         which);
     return HF_ECORRUPT;

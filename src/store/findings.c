@@ -18,7 +18,7 @@ static const char *put_text(char **at, const char *text)
     return start;
 }
 
-/* The three texts share one piece of memory, which `about` starts. */
+/* The three texts share one allocation, which begins with `about`. */
 static void keep_finding(struct hf_finding_list *list, const struct hf_finding *finding)
 {
     size_t size =
@@ -48,7 +48,7 @@ void hf_finding_add(struct hf_finding_list *list, enum hf_level level, const cha
     char    text[1024];
     va_list args;
 
-    assert(about[0] != '\0' && format[0] != '\0'); /* advice alone may be missing */
+    assert(about[0] != '\0' && format[0] != '\0'); /* only advice may be missing */
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);

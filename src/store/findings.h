@@ -1,4 +1,4 @@
-/* findings.h - a list of findings, which keeps their texts. */
+/* findings.h - a list of findings, with copies of their texts. */
 #ifndef HF_STORE_FINDINGS_H
 #define HF_STORE_FINDINGS_H
 
@@ -9,7 +9,7 @@
 struct hf_finding_list {
     struct hf_finding *finding;
     size_t             count, room;
-    bool               failed; /* one had to be left out: no memory */
+    bool               failed; /* one is missing: no memory */
 };
 
 /* Add one.  `advice`: what to do about it; NULL or "": nothing. */
@@ -19,7 +19,7 @@ __attribute__((format(printf, 5, 6))) void hf_finding_add(struct hf_finding_list
                                                           const char             *advice,
                                                           const char *format, ...);
 
-/* Add those of another list. */
+/* Add copies of these. */
 void hf_finding_add_all(struct hf_finding_list *list, const struct hf_finding *finding,
                         size_t count);
 
@@ -29,7 +29,7 @@ static inline double hf_seconds(hf_time time)
     return (double)time / (double)HF_SEC;
 }
 
-/* Forget them all, and free what they had. */
+/* Remove and free all. */
 void hf_finding_list_clear(struct hf_finding_list *list);
 
 #endif

@@ -32,7 +32,7 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
     const char *text = hf_config_get(config, key);
     double      value = config->ttl_ms;
     char       *unit = "ms";
-    char        what[80], advice[80];
+    char        what[80], advice[80], given[24];
 
     assert(least > 0 && least <= LONGEST && least % HF_MS == 0);
     if (text == NULL && config->ttl_ms * HF_MS < least)
@@ -41,17 +41,17 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
         value = strtod(text, &unit);
     if (text != NULL && strcmp(unit, "ms") != 0) {
         if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0) {
-            snprintf(what, sizeof what, "%s is no time:", key);
+            snprintf(what, sizeof what, "%s is not a time:", key);
             snprintf(advice, sizeof advice, "write %s=30s or 5000ms", key);
             return hf_param_complain(errmsg, what, text, advice);
         }
         value *= 1000;
     }
     if (!(value * HF_MS >= (double)least && value * HF_MS <= (double)LONGEST)) {
-        snprintf(what, sizeof what, "no %s can be", key);
-        snprintf(advice, sizeof advice, "from %gs to 3600s are possible",
-                 (double)least / HF_SEC);
-        return hf_param_complain(errmsg, what, text != NULL ? text : "so long", advice);
+        snprintf(what, sizeof what, "%s is out of range:", key);
+        snprintf(advice, sizeof advice, "use %gs to 3600s", (double)least / HF_SEC);
+        snprintf(given, sizeof given, "%dms", config->ttl_ms);
+        return hf_param_complain(errmsg, what, text != NULL ? text : given, advice);
     }
     *ret = (hf_time)value * HF_MS;
     assert(*ret >= least && *ret <= LONGEST);
@@ -92,9 +92,8 @@ int hf_param_history(const struct hf_config *config, int *ret, char *errmsg)
         return 0;
     long value = strtol(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HF_HISTORY_MAX)
-        return hf_param_complain(errmsg, "no length of a history is", text,
-                                 "write history=1000: from 1 to 100000 are possible, 0 "
-                                 "turns it off");
+        return hf_param_complain(errmsg, "history is out of range:", text,
+                                 "use 1 to 100000, or 0 to turn it off");
     *ret = (int)value;
     return 0;
 }

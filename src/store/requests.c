@@ -36,13 +36,13 @@ void hf_requests_put_back(struct hf_requests *list, struct hf_req *req)
 bool hf_req_may_end(const struct hf_req *req, bool begun)
 {
     assert(req->op > HF_NOTHING && req->op <= HF_HISTORY);
-    if (req->op == HF_WATCH || req->op == HF_SURVEY)
+    if (req->op == HF_WATCH || req->op == HF_WATCH_STORE)
         return true;
-    return !begun && req->op != HF_LEAVE && req->op != HF_AMEND;
+    return !begun && req->op != HF_LEAVE && req->op != HF_DOWNGRADE;
 }
 
 bool hf_req_may_name_none(const struct hf_req *req)
 {
-    return req->op == HF_LIST || req->op == HF_EXAMINE || req->op == HF_SURVEY ||
+    return req->op == HF_LIST || req->op == HF_DIAGNOSE || req->op == HF_WATCH_STORE ||
            req->op == HF_HISTORY;
 }

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The build says which; SQLite and memory are always there. */
+/* The build decides which; SQLite and memory are always built. */
 static const struct hf_store_impl *const stores[] = {
     &hf_sqlite_store,     &hf_memory_store,
 #ifdef HF_STORE_ZOOKEEPER
@@ -61,7 +61,7 @@ const char *hf_config_get(const struct hf_config *config, const char *key)
     return NULL;
 }
 
-static bool knows(const struct hf_store_impl *impl, const char *key)
+static bool has_param(const struct hf_store_impl *impl, const char *key)
 {
     for (size_t i = 0; impl->params[i] != NULL; i++)
         if (strcmp(impl->params[i], key) == 0)
@@ -90,7 +90,7 @@ int hf_store_schema(const char *scheme, const char *role, char **ret)
     return 0;
 }
 
-static int say_unknown(const struct hf_config *config, char *errmsg)
+static int explain_unknown(const struct hf_config *config, char *errmsg)
 {
     snprintf(errmsg, HF_ERRMSG_MAX, "no store of kind \"%s:\" is built in; there are: %s",
              config->scheme, schemes);
@@ -106,7 +106,7 @@ int hf_store_load(const struct hf_config *config, char *errmsg)
 {
     const struct hf_store_impl *impl = find_impl(config->scheme);
 
-    return impl != NULL ? load_impl(impl, errmsg) : say_unknown(config, errmsg);
+    return impl != NULL ? load_impl(impl, errmsg) : explain_unknown(config, errmsg);
 }
 
 static int check_params(const struct hf_store_impl *impl, const struct hf_config *config,
@@ -114,12 +114,12 @@ static int check_params(const struct hf_store_impl *impl, const struct hf_config
 {
     for (size_t i = 0; i < config->params; i++) {
         const char *key = config->param[i].key;
-        bool        known = impl->any || knows(impl, key);
+        bool        known = impl->any || has_param(impl, key);
         if (known && hf_config_get(config, key) == config->param[i].value)
             continue;
         bool history = strcmp(key, "history") == 0;
         if (strchr(config->given, '@') != NULL)
-            key = "..."; /* it may be the rest of a password */
+            key = "..."; /* it may be part of a password */
         if (known)
             snprintf(errmsg, HF_ERRMSG_MAX,
                      "store URL: parameter \"%s\" is given twice; write it once", key);
@@ -140,14 +140,14 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
     const struct hf_store_impl *impl = find_impl(config->scheme);
 
     if (impl == NULL)
-        return say_unknown(config, errmsg);
-    if (config->will != NULL && impl->will == NULL) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "sessions in %s: leave no will", config->scheme);
+        return explain_unknown(config, errmsg);
+    if (config->key != NULL && impl->key == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "sessions in %s: have no key", config->scheme);
         return HF_EUNSUPPORTED;
     }
     if (config->user != NULL && !impl->users) {
         snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: %s: has no users; write %%40 for an @ that is meant so",
+                 "store URL: %s: takes no user; write %%40 for an @ in a name",
                  config->scheme);
         return HF_EINVAL;
     }
@@ -161,7 +161,6 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
     r = impl->open(config, errmsg, ret);
     hf_low_give();
     assert(r < 0 || (*ret)->impl->close != NULL);
-    assert(r < 0 ||
-           (*ret)->fd >= 0); /* and it stays the same, so that it can be polled */
+    assert(r < 0 || (*ret)->fd >= 0); /* it never changes, so that it can be polled */
     return r;
 }

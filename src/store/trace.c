@@ -1,8 +1,8 @@
-/* trace.c - wraps any store and tells every request and its answer.
+/* trace.c - wraps a store and reports every request and its answer.
  *
- * The caller's request is not handed on itself: done() must come to us first,
- * and the inner store may use its own fields of the request.  So each one gets
- * a twin, and answers are copied back.
+ * The caller's request is not passed on itself: done() must be called here first, and
+ * the inner store uses fields of the request for itself.  So each request gets a copy,
+ * and the answer is copied back.
  */
 #include "holdfast.h"
 #include "store/store.h"
@@ -13,30 +13,38 @@
 
 struct trace {
     struct hf_store      base;
-    struct hf_store_impl impl; /* can do what the inner store can */
+    struct hf_store_impl impl; /* has the abilities of the inner store */
     struct hf_store     *inner;
-    struct twin         *twins;
+    struct copy         *copies;
     void (*tell)(const char *text, void *data);
     void *data;
 };
 
-struct twin {
-    struct hf_req  req; /* what the inner store sees */
+struct copy {
+    struct hf_req  req; /* the inner store gets this one */
     struct hf_req *outer;
     struct trace  *trace;
-    struct twin   *next;
+    struct copy   *next;
 };
 
 static const char *const verbs[] = {
-    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER",   [HF_WATCH] = "WATCH",
-    [HF_LEAVE] = "LEAVE",     [HF_LIST] = "LIST",     [HF_BREAK] = "BREAK",
-    [HF_AMEND] = "AMEND",     [HF_ASK] = "ASK",       [HF_PROVE] = "PROVE",
-    [HF_EXAMINE] = "EXAMINE", [HF_SURVEY] = "SURVEY", [HF_HISTORY] = "HISTORY",
+    [HF_NOTHING] = "NOTHING",
+    [HF_ENTER] = "ENTER",
+    [HF_WATCH] = "WATCH",
+    [HF_LEAVE] = "LEAVE",
+    [HF_LIST] = "LIST",
+    [HF_BREAK] = "BREAK",
+    [HF_DOWNGRADE] = "DOWNGRADE",
+    [HF_ASK] = "ASK",
+    [HF_VERIFY] = "VERIFY",
+    [HF_DIAGNOSE] = "DIAGNOSE",
+    [HF_WATCH_STORE] = "WATCH_STORE",
+    [HF_HISTORY] = "HISTORY",
 };
 
-static void mirror(struct trace *trace)
+static void copy_state(struct trace *trace)
 {
-    assert(trace->base.fd == trace->inner->fd); /* the same for a store's whole life */
+    assert(trace->base.fd == trace->inner->fd); /* it never changes */
     trace->base.wake = trace->inner->wake;
     trace->base.shared = trace->inner->shared;
     trace->base.outlives = trace->inner->outlives;
@@ -58,20 +66,20 @@ static void on_inner_link(struct hf_store *inner, void *data)
     assert(inner == trace->inner && inner->link <= HF_LINK_LOST);
     snprintf(text, sizeof text, "link %s", names[inner->link]);
     trace->tell(text, trace->data);
-    mirror(trace);
+    copy_state(trace);
     if (trace->base.on_link != NULL)
         trace->base.on_link(&trace->base, trace->base.on_link_data);
 }
 
-static void unlist(struct trace *trace, struct twin *twin)
+static void remove_copy(struct trace *trace, struct copy *copy)
 {
-    struct twin **at = &trace->twins;
+    struct copy **at = &trace->copies;
 
-    while (*at != twin) {
-        assert(*at != NULL); /* done() came before, for the same request (S7) */
+    while (*at != copy) {
+        assert(*at != NULL); /* else done() was called twice (S7) */
         at = &(*at)->next;
     }
-    *at = twin->next;
+    *at = copy->next;
 }
 
 static void write_standing(char *ret, size_t size, const struct hf_standing *standing)
@@ -83,9 +91,9 @@ static void write_standing(char *ret, size_t size, const struct hf_standing *sta
                  standing->state == HF_STAND_HOLDS ? "holds" : "not in line");
 }
 
-static void tell_answer(const struct twin *twin)
+static void tell_answer(const struct copy *copy)
 {
-    const struct hf_req *req = &twin->req;
+    const struct hf_req *req = &copy->req;
     char                 text[512];
     int n = snprintf(text, sizeof text, "< %s %s #%llu: ", verbs[req->op],
                      req->name != NULL ? req->name : "*", (unsigned long long)req->id);
@@ -94,27 +102,27 @@ static void tell_answer(const struct twin *twin)
         return;
     if (req->status != 0)
         snprintf(text + n, sizeof text - (size_t)n, "%s", hf_errname(req->status));
-    else if (req->op == HF_ENTER || req->op == HF_AMEND ||
+    else if (req->op == HF_ENTER || req->op == HF_DOWNGRADE ||
              (req->op == HF_WATCH && req->id != 0))
         write_standing(text + n, sizeof text - (size_t)n, &req->standing);
-    else if (req->op == HF_EXAMINE)
+    else if (req->op == HF_DIAGNOSE)
         snprintf(text + n, sizeof text - (size_t)n, "%zu findings", req->findings);
-    else if (req->op == HF_SURVEY)
+    else if (req->op == HF_WATCH_STORE)
         snprintf(text + n, sizeof text - (size_t)n, "%zu lines", req->changes);
     else
         snprintf(text + n, sizeof text - (size_t)n, "ok");
-    twin->trace->tell(text, twin->trace->data);
+    copy->trace->tell(text, copy->trace->data);
 }
 
 static void on_inner_done(struct hf_req *req)
 {
-    struct twin   *twin = req->data;
-    struct trace  *trace = twin->trace;
-    struct hf_req *outer = twin->outer;
+    struct copy   *copy = req->data;
+    struct trace  *trace = copy->trace;
+    struct hf_req *outer = copy->outer;
 
-    assert(req == &twin->req && outer->done != NULL);
-    tell_answer(twin);
-    mirror(trace);
+    assert(req == &copy->req && outer->done != NULL);
+    tell_answer(copy);
+    copy_state(trace);
     outer->status = req->status;
     outer->standing = req->standing;
     outer->line = req->line;
@@ -123,24 +131,24 @@ static void on_inner_done(struct hf_req *req)
     outer->findings = req->findings;
     outer->changed = req->changed;
     outer->changes = req->changes;
-    outer->past = req->past;
-    outer->pasts = req->pasts;
-    unlist(trace, twin);
-    outer->done(outer); /* what it points to is lent until we return */
-    free(twin);
+    outer->entry = req->entry;
+    outer->entries = req->entries;
+    remove_copy(trace, copy);
+    outer->done(outer); /* the answer is lent until we return */
+    free(copy);
 }
 
 static void trace_submit(struct hf_store *store, struct hf_req *req)
 {
     struct trace *trace = (struct trace *)store;
-    struct twin  *twin = calloc(1, sizeof *twin);
+    struct copy  *copy = calloc(1, sizeof *copy);
     char          text[512];
 
     assert(req->op > HF_NOTHING && req->op <= HF_HISTORY);
-    /* Out of memory: the request itself matters more than its trace. */
-    if (twin == NULL) {
+    /* Out of memory: the request matters more than its trace. */
+    if (copy == NULL) {
         trace->inner->impl->submit(trace->inner, req);
-        mirror(trace);
+        copy_state(trace);
         return;
     }
     snprintf(text, sizeof text, "> %s %s #%llu%s", verbs[req->op],
@@ -148,13 +156,13 @@ static void trace_submit(struct hf_store *store, struct hf_req *req)
              req->only_free ? " only if free" : "");
     trace->tell(text, trace->data);
 
-    *twin = (struct twin){ .req = *req, .outer = req, .trace = trace };
-    twin->req.done = on_inner_done;
-    twin->req.data = twin;
-    twin->next = trace->twins;
-    trace->twins = twin;
-    trace->inner->impl->submit(trace->inner, &twin->req);
-    mirror(trace);
+    *copy = (struct copy){ .req = *req, .outer = req, .trace = trace };
+    copy->req.done = on_inner_done;
+    copy->req.data = copy;
+    copy->next = trace->copies;
+    trace->copies = copy;
+    trace->inner->impl->submit(trace->inner, &copy->req);
+    copy_state(trace);
 }
 
 static void trace_cancel(struct hf_store *store, struct hf_req *req)
@@ -162,11 +170,11 @@ static void trace_cancel(struct hf_store *store, struct hf_req *req)
     struct trace  *trace = (struct trace *)store;
     struct hf_req *inner = req;
 
-    for (struct twin *twin = trace->twins; twin != NULL; twin = twin->next)
-        if (twin->outer == req)
-            inner = &twin->req;
+    for (struct copy *copy = trace->copies; copy != NULL; copy = copy->next)
+        if (copy->outer == req)
+            inner = &copy->req;
     trace->inner->impl->cancel(trace->inner, inner);
-    mirror(trace);
+    copy_state(trace);
 }
 
 static void trace_process(struct hf_store *store, hf_time now, bool readable)
@@ -174,16 +182,16 @@ static void trace_process(struct hf_store *store, hf_time now, bool readable)
     struct trace *trace = (struct trace *)store;
 
     trace->inner->impl->process(trace->inner, now, readable);
-    mirror(trace);
+    copy_state(trace);
 }
 
-static int trace_will(struct hf_store *store, void *ret)
+static int trace_key(struct hf_store *store, void *ret)
 {
     struct trace *trace = (struct trace *)store;
 
-    assert(trace->inner->impl->will != NULL);
-    int r = trace->inner->impl->will(trace->inner, ret);
-    mirror(trace); /* it tells why not, and may have begun a session */
+    assert(trace->inner->impl->key != NULL);
+    int r = trace->inner->impl->key(trace->inner, ret);
+    copy_state(trace); /* its errmsg; and it may have begun a session */
     return r;
 }
 
@@ -194,7 +202,7 @@ static int trace_lifeline(struct hf_store *store, int *fds, int size)
     if (trace->inner->impl->lifeline == NULL)
         return 0;
     int r = trace->inner->impl->lifeline(trace->inner, fds, size);
-    mirror(trace);
+    copy_state(trace);
     return r;
 }
 
@@ -202,12 +210,12 @@ static void trace_close(struct hf_store *store)
 {
     struct trace *trace = (struct trace *)store;
 
-    assert(trace->inner->on_link_data == trace); /* nobody came in between */
+    assert(trace->inner->on_link_data == trace); /* nobody else has set it */
     trace->inner->impl->close(trace->inner);
-    while (trace->twins != NULL) {
-        struct twin *twin = trace->twins;
-        trace->twins = twin->next;
-        free(twin);
+    while (trace->copies != NULL) {
+        struct copy *copy = trace->copies;
+        trace->copies = copy->next;
+        free(copy);
     }
     free(trace);
 }
@@ -233,12 +241,12 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
     trace->base.impl = &trace->impl;
     trace->base.fd = inner->fd;
     trace->impl.groups = inner->impl->groups;
-    trace->impl.surveys = inner->impl->surveys;
+    trace->impl.store_watches = inner->impl->store_watches;
     trace->impl.recalls = inner->impl->recalls;
-    trace->impl.will = inner->impl->will != NULL ? trace_will : NULL;
+    trace->impl.key = inner->impl->key != NULL ? trace_key : NULL;
     inner->on_link = on_inner_link;
     inner->on_link_data = trace;
-    mirror(trace);
+    copy_state(trace);
     *ret = &trace->base;
     return 0;
 }

@@ -22,11 +22,11 @@ awk '/^struct hf_[a-z_]* \{$/ && $2 != "hf_histogram" { inside = 1; structs++ }
      END { if (structs < 7) exit 1 }' include/holdfast.h >"$work/include/holdfast.h"
 
 flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror"
-for layer in base core drive client recipe store store/memory store/sqlite; do
+for layer in store $(cd src && find base core drive client recipe store/memory store/sqlite -type d); do
     mkdir -p "$work/objects/$layer"
     # The words of $flags are meant to split.
     # shellcheck disable=SC2086
-    (cd "$work/objects/$layer" && cc $flags '-DHF_WARDEN_PATH="/none"' '-DHF_WARDEN_BESIDE="none"' -O0 -fPIC -I"$work/include" -I"$root/include" -I"$root/src" \
+    (cd "$work/objects/$layer" && cc $flags '-DHF_GUARDIAN_PATH="/none"' '-DHF_GUARDIAN_BESIDE="none"' -O0 -fPIC -I"$work/include" -I"$root/include" -I"$root/src" \
         -I"$build/embed" -c "$root/src/$layer"/*.c)
 done
 soname=$(readelf -d "$build/libholdfast.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')

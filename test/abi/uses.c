@@ -36,7 +36,7 @@ static struct hf_lock *new_mutex(struct hf_client *client, const char *note)
     return lock;
 }
 
-/* The library writes to as much memory as the program has, and to all of that. */
+/* The library fills exactly the memory that the program has for them. */
 static void test_statistics_have_the_size_of_the_program(void **state)
 {
     struct {
@@ -148,8 +148,8 @@ static void test_options_of_the_program_are_read(void **state)
 }
 
 #ifdef GROWN
-/* A wish that nobody would grant is refused, not forgotten. */
-static void test_what_the_library_does_not_know_is_refused(void **state)
+/* An option that the library does not know is refused, not ignored. */
+static void test_unknown_options_are_refused(void **state)
 {
     struct hf_options          options = HF_OPTIONS_INIT;
     struct hf_election_options take_part = HF_ELECTION_INIT;
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(test_every_finding_is_found),
         cmocka_unit_test(test_options_of_the_program_are_read),
 #ifdef GROWN
-        cmocka_unit_test(test_what_the_library_does_not_know_is_refused),
+        cmocka_unit_test(test_unknown_options_are_refused),
 #endif
     };
 

@@ -59,7 +59,7 @@ def it_measures(build, folder):
     check(found["failed"] == [], f"failed: {found['failed']}")
     picture = xml.etree.ElementTree.parse(folder / "run.svg").getroot()
     check(picture.tag.endswith("svg"), "no picture")
-    again = subprocess.run([ROOT / "pictures/chart.py", folder / "run.json", folder / "again.svg"],
+    again = subprocess.run([ROOT / "tools/pictures/chart.py", folder / "run.json", folder / "again.svg"],
                            check=False)
     check(again.returncode == 0 and (folder / "again.svg").read_text() ==
           (folder / "run.svg").read_text(), "the chart is not that of the JSON")

@@ -15,7 +15,7 @@ def nobody_to_ask_is_1_as_with_show(t):
 
 
 @case
-def a_request_is_told_on_stderr(t):
+def a_request_is_reported_on_stderr(t):
     for verb in ("run", "elect"):
         holder = t.start(verb, "a", "--", "sleep", "1000")
         t.until("it is held", lambda: t.show("a")["holders"])
@@ -67,7 +67,7 @@ def all_holders_are_asked_and_no_waiter(t):
 
 
 @case
-def quiet_says_nothing_of_requests(t):
+def quiet_reports_no_requests(t):
     holder = t.hold("a", "-q")
     t.equal(t.run("ask", "a").code, 0)
     t.until("it had the time", lambda: time.monotonic() > holder.begin + 0.3)
@@ -92,7 +92,7 @@ def hold_keeps_it_unless_told_to_yield(t):
 
 
 @case
-def no_more_wait_than_allowed(t):
+def max_waiters_limits_the_queue(t):
     holder = t.hold("a")
     waiter = t.start("run", "--max-waiters", "1", "a", "--", "echo", "mine")
     t.waiting("a", 1)

@@ -35,7 +35,7 @@ def the_longest_name_is_fine(t):
 @case
 def paths_that_are_too_long(t):
     """With what is added to them, for the files beside the database."""
-    says = "may have 500 bytes, the name of the file 229"
+    says = "may have 500 bytes at most, a file name 229"
     deep = t.path("d" * 200) / ("d" * 200)
     deep.mkdir(parents=True, mode=0o700)
     longest = "x" * (500 - len(f"{deep}/"))
@@ -133,7 +133,7 @@ def options_of_flock(t):
         refused(t, 64, "run", word, "a", "true", says=says)
     refused(t, 64, "run", "/var/lock/x.lock", "true", says='try "x.lock"')
     refused(t, 64, "run", "./dir/", "true", says="contains '/'")
-    refused(t, 64, "run", "-n", "-w", "5", "a", "true", says="-n and -w exclude each other")
+    refused(t, 64, "run", "-n", "-w", "5", "a", "true", says="-n and -w are mutually exclusive")
     t.equal(t.run("run", "-n", "-w", "0", "a", "true").code, 0, "-n -w 0")
 
 

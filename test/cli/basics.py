@@ -19,7 +19,7 @@ def dies_of_sigint_when_the_command_does(t):
 
 
 @case
-def options_stand_before_or_after_the_name(t):
+def options_come_before_or_after_the_name(t):
     for args in (["run", "-q", "-w", "5", "a", "echo", "-n", "x"],
                  ["run", "a", "-q", "-w5", "echo", "-n", "x"],
                  ["run", "-q", "a", "--wait=5", "--", "echo", "-n", "x"],
@@ -53,7 +53,7 @@ def a_string_is_shown_as_other_commands_are(t):
 
 
 @case
-def environment_is_set_and_not_the_callers(t):
+def the_command_gets_its_own_token_not_the_callers(t):
     forged = {"HOLDFAST_TOKEN": "999999999999999999", "HOLDFAST_SLOT": "7",
               "HOLDFAST_NAME": "other"}
     show = "echo $HOLDFAST_NAME $HOLDFAST_TOKEN ${HOLDFAST_SLOT-none}"
@@ -125,7 +125,7 @@ def proc_status(pid_text, key):
 
 
 @case
-def signal_mask_and_ignored_signals_are_as_before(t):
+def the_command_has_the_callers_signal_mask_and_ignored_signals(t):
     def status(script):
         return subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
                               timeout=LIMIT).stdout
@@ -153,7 +153,7 @@ def lack_of_memory_ends_the_command_before_its_guardian(t):
 
 
 @case
-def nice_value_is_as_before(t):
+def the_command_has_the_callers_nice_value(t):
     script = 'exec nice -n 7 "$HF" run a -- nice'
     got = subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
                          timeout=LIMIT).stdout
@@ -201,7 +201,7 @@ def version_and_help(t):
 
 
 @case
-def verbose_tells_requests_on_stderr(t):
+def verbose_prints_requests_on_stderr(t):
     done = t.run("run", "-v", "a", "--", "echo", "x")
     t.equal((done.code, done.out), (0, "x\n"))
     t.true(len(done.err.splitlines()) >= 2, done.err)
@@ -209,14 +209,14 @@ def verbose_tells_requests_on_stderr(t):
 
 
 @case
-def a_closed_stderr_does_not_harm(t):
+def a_closed_stderr_does_no_harm(t):
     holder = t.hold("a")
     reader, writer = os.pipe()
     waiter = t.start("run", "a", "--", "sh", "-c", "exit 4", stderr=writer)
     os.close(reader)
     os.close(writer)
     t.waiting("a", 1)
-    time.sleep(0.6)  # it wants to tell whom it waits for
+    time.sleep(0.6)  # long enough for the message about the holder
     t.end(holder)
     t.equal(t.finish(waiter).code, 4)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""bench.py - bench: figures that make sense, and nobody is in its way, nor it in anybody's."""
+"""bench.py - bench: figures that make sense, and it never disturbs other clients."""
 import re
 from hf import *
 
@@ -32,7 +32,7 @@ def all_are_sound(t, bench, clients):
             t.true(part[what]["count"] <= part["turns"], f"as many {what} as turns")
 
 
-def in_line(t, count):
+def clients_queue(t, count):
     """Until so many places of the bench are in line; the lock is given back all the time."""
     def places():
         lock = t.show(LOCK)
@@ -54,7 +54,7 @@ def text_for_people(t):
     done = t.run("bench", "--time", "0.1", "--clients", "3", name)
     t.equal((done.code, done.err), (0, ""))
     for part in ("One client takes a free lock", "3 clients hand one lock on", "p99", "  take  ",
-                 "  hand-over  ", "####", "has its answer in"):
+                 "  hand-over  ", "####", "answers a question in"):
         t.contains(done.out, part)
     bars = re.findall(r"^  (?:to|longer) +[\d.]+ [num]?s +([\d.]+) %", done.out, re.M)
     t.true(len(bars) >= 4 and abs(sum(map(float, bars)) - 200) < 2, f"the bars are not all there is: {bars}")
@@ -73,8 +73,8 @@ def a_lock_in_use_is_left_alone(t):
     t.end(holder)
 
 
-def company_ends(t, bench, parts):
-    """Somebody comes, has the lock in his turn, and the bench ends for him."""
+def bench_ends_for_another_client(t, bench, parts):
+    """Another client queues, gets the lock in its turn, and the bench stops."""
     t.equal(t.run("run", "-w", "20", LOCK, "sleep", "0.3").code, 0)
     done = t.finish(bench)
     t.equal(done.code, 75)
@@ -85,24 +85,24 @@ def company_ends(t, bench, parts):
 
 
 @case
-def who_comes_meanwhile_ends_it(t):
+def bench_stops_when_another_client_comes(t):
     bench = t.start("bench", "--json", "--time", "30s")
-    in_line(t, 1)
-    company_ends(t, bench, 1)
+    clients_queue(t, 1)
+    bench_ends_for_another_client(t, bench, 1)
 
 
 @case
-def who_comes_to_many_ends_it(t):
+def bench_stops_when_another_client_joins_many(t):
     bench = t.start("bench", "--json", "--clients", "16", "--time", "1.5s")
-    in_line(t, 3)
-    company_ends(t, bench, 2)
+    clients_queue(t, 3)
+    bench_ends_for_another_client(t, bench, 2)
 
 
 @case
-def ctrl_c_ends_it_with_what_there_is(t):
+def ctrl_c_prints_the_figures_so_far(t):
     for sig in (signal.SIGINT, signal.SIGTERM):
         bench = t.start("bench", "--json", "--time", "60s")
-        in_line(t, 1)
+        clients_queue(t, 1)
         time.sleep(0.2)
         done = t.end(bench, sig)
         t.equal((done.code, done.err), (-sig, ""))
@@ -114,17 +114,17 @@ def ctrl_c_ends_it_with_what_there_is(t):
 
 
 @case
-def nothing_stays_if_it_is_killed(t):
+def a_killed_bench_leaves_nothing_in_the_queue(t):
     for args, count in (("--time", "60s"), 1), (("--clients", "8", "--time", "1s"), 3):
         bench = t.start("bench", *args)
-        in_line(t, count)
+        clients_queue(t, count)
         t.end(bench, signal.SIGKILL)
         t.until("its clients have ended", lambda: not t.processes(), 20)
         t.equal(t.list(), [], "left in line")
 
 
 @case
-def what_cannot_be_measured(t):
+def bad_options_and_stores_are_refused(t):
     for args, code, says in (
             (["--clients", "1"], 64, "from 2 to 64"), (["--clients", "65"], 64, "from 2 to 64"),
             (["--time", "0"], 64, "above 0"), (["--time", "61s"], 64, "60s at most"), (["a/b"], 64, "'/'"),

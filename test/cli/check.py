@@ -74,7 +74,7 @@ def by_token(t):
 
 
 @case
-def what_is_not_said_must_be_known(t):
+def name_and_token_are_needed_outside_a_run(t):
     refused(t, 64, "check", says="NAME")
     refused(t, 64, "check", "a", says="--token")
     refused(t, 64, "check", env={"HOLDFAST_NAME": "a"}, says="HOLDFAST_TOKEN")
@@ -87,7 +87,7 @@ def what_is_not_said_must_be_known(t):
 
 
 @case
-def a_store_that_cannot_tell(t):
+def a_store_that_cannot_be_asked(t):
     junk = t.path("junk.db")
     junk.write_bytes(b"this is not a database at all\n" * 1000)
     refused(t, 69, "check", "a", "--token", "1", "--url", f"sqlite:{junk}", says="junk.db")

@@ -1,25 +1,22 @@
 /* deadline.c - the guardian by itself, told deadlines as a store with leases
  * would have them.  The file store has none, so only this shows that a command
  * is asked to end, and then killed, in time, by a holdfast that does nothing. */
-#include "cli/around.c"
-#include "cli/cgroup.c"
-#include "cli/child.c"
-#include "cli/cli.c"
-#include "cli/guard.c"
-#include "cli/guardian.c"
-#include "cli/held.c"
-#include "cli/leftovers.c"
-#include "cli/link.c"
-#include "cli/outer.c"
-#include "cli/redact.c"
-#include "cli/settle.c"
-#include "cli/signals.c"
-#include "cli/timer.c"
-#include "cli/tree.c"
-#include "cli/tree_end.c"
-#include "cli/url.c"
-#include "cli/will.c"
+#include "cli/guard/cgroup.c"
+#include "cli/guard/child.c"
+#include "cli/guard/guard.c"
+#include "cli/guard/guard_key.c"
+#include "cli/guard/guard_link.c"
+#include "cli/guard/guardian.c"
+#include "cli/guard/settle.c"
+#include "cli/guard/timer.c"
+#include "cli/guard/tree.c"
+#include "cli/run/held.c"
+#include "cli/run/leftovers.c"
+#include "cli/store_url.c"
 #include "view/clock.c"
+#include "view/complain.c"
+#include "view/redact.c"
+#include "view/signal_fd.c"
 #include "view/text.c"
 #include "view/text_shown.c"
 
@@ -28,7 +25,7 @@
 
 #include <cmocka.h>
 
-/* What is late by more than this on a busy machine is a fault. */
+/* An event that is later than this, even on a busy machine, is a failure. */
 #define LATE (5 * NS_PER_SEC)
 
 struct fixture {

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""doctor.py - what is told about a store, in good health and in bad."""
+"""doctor.py - findings about a store, healthy or damaged."""
 import sqlite3
 from hf import *
 
@@ -36,10 +36,10 @@ def all_is_well(t):
 
 
 @case
-def looking_makes_nothing(t):
+def doctor_creates_no_files(t):
     done = t.run("doctor")
     t.equal(done.code, 0)
-    t.contains(lines(done)["file"][1], "not there yet")
+    t.contains(lines(done)["file"][1], "does not exist yet")
     t.equal(list(t.folder.iterdir()), [], "files")
 
 
@@ -66,22 +66,22 @@ def a_warning_is_no_fault(t):
 
 
 @case
-def which_versions_are_in_line(t):
+def versions_of_clients_are_listed(t):
     version = t.run("version").out.split()[1].rstrip(",")
-    t.equal(lines(t.run("doctor"))["versions"], ("ok", "no client is in line"))
+    t.equal(lines(t.run("doctor"))["versions"], ("ok", "no client holds or waits"))
     holders = [t.hold("a", "-s") for _ in range(3)]
-    t.equal(lines(t.run("doctor"))["versions"], ("ok", f"3 clients in line: 3 of Holdfast {version}"))
+    t.equal(lines(t.run("doctor"))["versions"], ("ok", f"3 clients: 3 of Holdfast {version}"))
     t.equal({place["version"] for place in t.show("a")["holders"]}, {version})
     with sqlite3.connect(t.path("locks.db")) as db:
-        first, second = db.execute("SELECT seq FROM ticket ORDER BY seq LIMIT 2").fetchall()
+        first, second = db.execute("SELECT seq FROM place ORDER BY seq LIMIT 2").fetchall()
         for (seq,), other in (first, ""), (second, " holdfast=99.0.0"):
-            db.execute("UPDATE ticket SET note = replace(note, ?, ?) WHERE seq = ?", (f" holdfast={version}", other, seq))
+            db.execute("UPDATE place SET note = replace(note, ?, ?) WHERE seq = ?", (f" holdfast={version}", other, seq))
     db.close()
     found = t.run("doctor")
     t.equal(found.code, 0)
-    t.equal(lines(found)["versions"], ("warn", f"3 clients in line: 1 of Holdfast {version}, "
-                                               "1 of Holdfast 99.0.0, 1 of a version not known"))
-    t.contains(found.out, "-> let all be of one version")
+    t.equal(lines(found)["versions"], ("warn", f"3 clients: 1 of Holdfast {version}, "
+                                               "1 of Holdfast 99.0.0, 1 of an unknown version"))
+    t.contains(found.out, "-> use one version everywhere")
     t.equal([place["version"] for place in t.show("a")["holders"]], ["", "99.0.0", version])
     t.end(holders[1])
     found = t.run("doctor")
@@ -96,7 +96,7 @@ def a_damaged_file(t):
     t.equal(t.run("run", "a", "true").code, 0)
     path = t.path("locks.db")
     with sqlite3.connect(path) as db:
-        page, = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'ticket'").fetchone()
+        page, = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'place'").fetchone()
         size, = db.execute("PRAGMA page_size").fetchone()
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     db.close()

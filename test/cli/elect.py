@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""elect.py - a command that runs where the leader is; and who leads."""
+"""elect.py - a command that runs where the leader is; and --observe."""
 import re
 from hf import *
 
@@ -90,7 +90,7 @@ def a_deposed_leader_ends_its_command_and_queues_again(t):
 
 
 @case
-def its_stdout_lasts_for_later_terms(t):
+def stdout_stays_open_for_later_terms(t):
     one = t.start("elect", "-q", "boss", "--", "sh", "-c", "cat; echo term; exec sleep 1000",
                   stderr=subprocess.DEVNULL)
     t.equal(one.stdout.readline(), b"term\n")
@@ -100,7 +100,7 @@ def its_stdout_lasts_for_later_terms(t):
 
 
 @case
-def a_killed_guardian_costs_a_term_only(t):
+def a_killed_guardian_ends_one_term_only(t):
     one = candidate(t, "one")
     led(t, 1)
     os.kill(t.guardian(one), signal.SIGKILL)
@@ -135,7 +135,7 @@ def again_lets_others_lead_in_between(t):
 
 
 @case
-def a_signal_to_end_ends_again_too(t):
+def a_signal_ends_elect_despite_again(t):
     script = "trap 'exit 5' TERM; echo up >>$D/up; while :; do sleep 0.02; done"
     one = t.start("elect", "-q", "--again", "boss", "--", "sh", "-c", script)
     t.until("it is up", t.path("up").exists)
@@ -175,7 +175,7 @@ def wait_limits_the_first_election_only(t):
 
 
 @case
-def a_store_that_goes_away_is_waited_for(t):
+def elect_waits_for_a_store_that_went_down(t):
     folder, away = t.path("store"), t.path("away")
     t.env["HOLDFAST_URL"] = f"sqlite:{folder}/locks.db"
     folder.touch()
@@ -197,14 +197,14 @@ def a_store_that_goes_away_is_waited_for(t):
 
 
 @case
-def meets_those_who_run_under_the_same_name(t):
+def elect_and_run_share_the_lock_of_a_name(t):
     one = candidate(t, "one")
     led(t, 1)
     t.equal(t.run("try", "boss", "true").code, 75)
     end(t, one)
     nested = t.run("run", "boss", "--", HOLDFAST, "elect", "boss", "true")
     t.equal(nested.code, 64)
-    t.contains(nested.err, "itself")
+    t.contains(nested.err, "never end")
 
 
 @case

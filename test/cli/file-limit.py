@@ -47,7 +47,7 @@ def a_store_under_a_limit_is_full_and_usable_again(t):
 
 
 @case
-def the_command_has_the_signal_as_it_was(t):
+def the_command_gets_the_callers_sigxfsz(t):
     script = "grep -E '^Sig(Blk|Ign|Pnd)|^ShdPnd' /proc/self/status"
     plain = subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
                            preexec_fn=limited(10**6))
@@ -59,7 +59,7 @@ def the_command_has_the_signal_as_it_was(t):
 
 
 @case
-def what_we_say_may_go_to_such_a_file(t):
+def stderr_may_be_a_file_under_the_limit(t):
     holder = t.hold("a")
     with open(t.path("log"), "w") as log:
         process = t.start("run", "-w", "0.1", "a", "true", stderr=log, preexec_fn=limited(0))

@@ -38,7 +38,7 @@ def modes(t):
 
 
 @case
-def whoever_makes_it_it_is_the_groups(t):
+def files_belong_to_the_group_whoever_creates_them(t):
     prepare(t)
     for number, (user, umask) in enumerate(((0, 0o077), (0, 0), (ANA, 0o777), (BEN, 0o022))):
         t.folder.chmod(0o1777)
@@ -110,7 +110,7 @@ def nobody_else_gets_in(t):
 
 
 @case
-def it_is_shared_on_purpose_only(t):
+def a_store_is_shared_only_with_the_group_parameter(t):
     prepare(t)
     folder = t.file.parent
     folder.mkdir()
@@ -133,7 +133,7 @@ def it_is_shared_on_purpose_only(t):
 
 
 @case
-def one_users_file_stays_his(t):
+def a_private_file_stays_private(t):
     prepare(t)
     t.file.parent.mkdir()
     os.chown(t.file.parent, ANA, ANA)
@@ -151,7 +151,7 @@ def one_users_file_stays_his(t):
 
 
 @case
-def who_was_there_first_in_a_sticky_folder(t):
+def files_of_others_in_a_sticky_folder_are_refused(t):
     prepare(t)
     t.file.parent.mkdir()
     t.file.parent.chmod(0o1777)
@@ -182,10 +182,10 @@ def command_of(t, user, viewer):
 
 
 @case
-def of_commands_others_see_the_name(t):
+def others_see_only_the_name_of_a_command(t):
     make(t)
     t.equal(command_of(t, ANA, BEN), "sh")
-    t.contains(run(t, BEN, "doctor").out, "others can look at this store")
+    t.contains(run(t, BEN, "doctor").out, "others can read this store")
 
 
 @case
@@ -198,19 +198,19 @@ def no_file_is_removed_for_a_member(t):
             for args in (["run", "a", "true"], ["list"], ["doctor"]):
                 done = run(t, 0, *args)
                 t.equal(done.code, 69, done.out + done.err)
-                t.contains(done.out + done.err, f"{t.file}-journal is there")
+                t.contains(done.out + done.err, f"{t.file}-journal exists")
         t.true(victim.exists(), f"{victim} is gone")
         t.file.with_name("locks.db-journal").unlink()
         t.equal(run(t, 0, "run", "a", "true").code, 0)
 
 
 @case
-def what_a_member_has_sqlite_do_is_not_done(t):
+def sql_that_a_member_planted_is_not_run(t):
     make(t)
 
     def plant():
         database = sqlite3.connect(t.file, isolation_level=None)
-        database.execute("CREATE TRIGGER x BEFORE INSERT ON ticket BEGIN SELECT RAISE(ABORT, 'no'); END")
+        database.execute("CREATE TRIGGER x BEFORE INSERT ON place BEGIN SELECT RAISE(ABORT, 'no'); END")
         return database
 
     with Member(t, plant):

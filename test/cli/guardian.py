@@ -27,7 +27,7 @@ def hold_with_tree(t, name="a", *options):
 
 
 @case
-def killed_holdfast_takes_the_tree_along_before_the_next_starts(t):
+def killing_holdfast_ends_the_tree_before_the_next_starts(t):
     holder = hold_with_tree(t)
     # The waiter's command looks for survivors as its very first act.
     probe = ("import glob, sys\n"
@@ -46,7 +46,7 @@ def killed_holdfast_takes_the_tree_along_before_the_next_starts(t):
 
 
 @case
-def killed_guardian_ends_the_tree_and_79(t):
+def killing_the_guardian_ends_the_tree_and_exits_79(t):
     holder = hold_with_tree(t)
     waiter = t.start("run", "a", "--", "echo", "mine")
     t.waiting("a", 1)
@@ -73,7 +73,7 @@ def stopped_holdfast_keeps_the_lock(t):
 
 
 @case
-def stopped_then_killed_holdfast_takes_the_tree_along(t):
+def killing_a_stopped_holdfast_ends_the_tree(t):
     holder = hold_with_tree(t)
     waiter = t.start("run", "a", "--", "echo", "mine")
     t.waiting("a", 1)
@@ -120,7 +120,7 @@ def killed_while_waiting_leaves_nothing(t):
 
 
 @case
-def nothing_is_said_to_have_been_ended_that_was_never_started(t):
+def no_message_claims_to_have_ended_a_command_never_started(t):
     holder = t.hold("a")
     waiter = t.start("run", "-q", "a", "--", "echo", "no")
     t.waiting("a", 1)
@@ -178,7 +178,7 @@ def a_stopped_tree_is_ended_too(t):
 
 
 @case
-def break_ends_the_tree_and_79(t):
+def break_ends_the_tree_and_exits_79(t):
     holder = hold_with_tree(t)
     waiter = t.start("run", "a", "--", "echo", "mine")
     t.waiting("a", 1)
@@ -321,7 +321,7 @@ def without_memory_for_messages():
 
 
 @case
-def a_guardian_that_cannot_be_told_starts_nothing(t):
+def nothing_is_started_if_the_guardian_cannot_be_reached(t):
     done = t.run("run", "a", "--", "touch", t.path("ran"), preexec_fn=without_memory_for_messages)
     t.equal(done.code, 79)
     t.true(not t.path("ran").exists(), "the command ran")

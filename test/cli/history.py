@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""history.py - history: what is kept without being asked for, and --keep."""
+"""history.py - history: the default, and --keep."""
 import getpass
 import json
 import re
@@ -23,14 +23,14 @@ def turn_off(t):
 
 
 @case
-def a_file_keeps_it_by_itself(t):
+def a_file_keeps_history_by_default(t):
     t.equal(t.run("history").out, "")
     t.run("run", "a", "true")
     t.equal(events(t), ["granted", "released"])
 
 
 @case
-def a_file_made_without_it_stays_so(t):
+def a_file_made_without_history_keeps_none(t):
     url = t.env["HOLDFAST_URL"]
     t.run("run", "--url", url + "?history=0", "a", "true")
     t.run("run", "a", "true")
@@ -38,7 +38,7 @@ def a_file_made_without_it_stays_so(t):
 
 
 @case
-def a_file_keeps_the_number_it_was_given(t):
+def a_file_keeps_as_many_entries_as_configured(t):
     url = t.env["HOLDFAST_URL"]
     t.run("run", "--url", url + "?history=3", "a", "true")
     for _ in range(3):
@@ -80,7 +80,7 @@ def keep_before_there_is_a_file(t):
 
 
 @case
-def the_default_file_can_be_told(t):
+def keep_works_on_the_default_file(t):
     del t.env["HOLDFAST_URL"]
     t.env["XDG_STATE_HOME"] = str(t.folder)
     t.run("run", "a", "true")
@@ -94,7 +94,7 @@ def the_default_file_can_be_told(t):
 
 
 @case
-def broken_by_whom(t):
+def an_entry_names_who_broke_the_lock(t):
     holder = t.hold("a")
     done = t.run("break", "--yes", "a")
     t.equal(done.code, 0)
@@ -116,7 +116,7 @@ def some_stores_cannot_keep_it(t):
 
 
 @case
-def keep_is_refused_with_nonsense(t):
+def keep_refuses_bad_combinations(t):
     for value in ("x", "-1", "100001", "", "1e3"):
         done = t.run("history", "--keep", value)
         t.equal(done.code, 64)

@@ -34,7 +34,7 @@ def other_stores_need_nothing(t):
 
 
 @case
-def nothing_as_sql_is_a_comment(t):
+def print_writes_a_comment_where_no_sql_is_needed(t):
     done = t.run("init", "--print", "--grant", "ana")
     t.equal((done.code, done.out, done.err), (0, "-- sqlite: nothing has to be made for it\n", ""))
 

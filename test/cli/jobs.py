@@ -53,7 +53,7 @@ def systemd_understands_the_units(t):
 
 
 @case
-def systemd_would_have_said_so(t):
+def systemd_reports_a_bad_unit(t):
     if not shutil.which("systemd-analyze"):
         raise Skip("no systemd-analyze here")
     t.path("x.service").write_text(here(t, files("ini")["report.service"]).replace("OOMPolicy=", "OomPolicy="))
@@ -63,7 +63,7 @@ def systemd_would_have_said_so(t):
 
 
 @case
-def what_the_services_start_runs(t):
+def commands_of_the_services_run(t):
     for name, lock in (("report.service", "report"), ("scheduler.service", "scheduler")):
         text = here(t, files("ini")[name])
         t.path("locks").write_text(t.env["HOLDFAST_URL"] + "\n")
@@ -75,7 +75,7 @@ def what_the_services_start_runs(t):
 
 
 @case
-def who_comes_second_is_no_failure_of_the_service(t):
+def a_second_instance_is_no_failure_of_the_service(t):
     text = here(t, files("ini")["report.service"])
     holder = t.hold("report")
     t.path("locks").write_text(t.env["HOLDFAST_URL"] + "\n")
@@ -109,7 +109,7 @@ def the_lines_of_the_pipelines_run(t):
 
 
 @case
-def the_manifest_starts_what_it_says(t):
+def the_command_of_the_manifest_runs(t):
     job = parsed(t)["cronjob.yaml"]
     t.equal((job["apiVersion"], job["kind"], job["spec"]["schedule"]), ("batch/v1", "CronJob", "0 4 * * *"))
     pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
@@ -120,7 +120,7 @@ def the_manifest_starts_what_it_says(t):
 
 
 @case
-def as_process_1_it_passes_the_end_on(t):
+def as_process_1_it_passes_sigterm_on(t):
     """What Kubernetes does to a container that is to end."""
     inner = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*inner, "true"], stderr=subprocess.DEVNULL).returncode != 0:

@@ -47,7 +47,7 @@ def locks_places_and_events(t):
 
 
 @case
-def what_a_command_left(t):
+def leftovers_of_a_command(t):
     holder = t.start("run", "a", "--", "sh", "-c", "sleep 1000 & exit 0", start_new_session=True)
     lock = t.until("the command has ended", lambda: [
         lock for lock in t.list() if "left" in lock["holders"][0]])[0]
@@ -71,7 +71,7 @@ def the_history(t):
 
 
 @case
-def what_bench_measures(t):
+def figures_of_bench(t):
     bench = json.loads(t.run("bench", "--json", "--time", "0.05s", "--clients", "2").out)
     t.equal(set(bench), fields("`bench`"))
     tally, of_scenarios = fields("How long it took"), set()

@@ -55,7 +55,7 @@ def once_nobody_is_left_the_newer_layout_takes_over(t):
 
 
 @case
-def what_a_killed_client_left_is_in_nobodys_way(t):
+def places_of_a_killed_client_do_not_block_the_new_layout(t):
     holder = t.hold("x")
     waiter = t.start("run", "x", "--", "true")
     t.waiting("x", 1)
@@ -101,7 +101,7 @@ def an_older_client_that_locks_again_and_again_is_refused(t):
 
 
 @case
-def both_at_once_never_hold_it_together(t):
+def both_versions_never_hold_the_lock_together(t):
     """Older and newer ones try together: the newer ones are in from some moment on, alone."""
     script = 'mkdir "$D/in" || echo overlap >>"$D/log"; echo $WHO $HOLDFAST_TOKEN >>"$D/log"; rmdir "$D/in"'
     for _ in range(10):

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""leftovers.py - what becomes of processes that outlive the command, and who is told."""
+"""leftovers.py - processes that outlive the command: --leftovers, and who learns of them."""
 import re
 import select
 from hf import *
@@ -41,7 +41,7 @@ def wait_keeps_the_lock_and_says_so_even_quietly(t):
 
 
 @case
-def others_hear_what_is_left_even_quietly(t):
+def waiters_learn_of_leftovers_even_quietly(t):
     """As on the second night in a crontab."""
     holder = start(t, "-q")
     line(t, holder)
@@ -61,7 +61,7 @@ def others_hear_what_is_left_even_quietly(t):
 
 
 @case
-def show_and_list_name_what_is_left_and_since_when(t):
+def show_and_list_name_leftovers_and_since_when(t):
     begin = time.time()
     holder = start(t)
     line(t, holder)
@@ -92,7 +92,7 @@ def reads(t, *args):
 
 
 @case
-def one_walk_through_proc_does_for_all_places(t):
+def proc_is_read_once_for_all_places(t):
     verbs = (["show", "a"], ["show", "--json", "a"])
     holders = [start(t, "-s")]
     line(t, holders[0])
@@ -112,7 +112,7 @@ def one_walk_through_proc_does_for_all_places(t):
 
 
 @case
-def show_names_what_is_left_where_holdfast_had_children_before(t):
+def show_names_leftovers_below_an_outer_guardian(t):
     t.path("daemon").write_text(f"echo $$ >$D/up.new; mv $D/up.new $D/up; {DAEMON}\n")
     script = ('sleep 1000 & exec "$HF" run a -- sh -c "setsid sh $D/daemon >/dev/null 2>&1 & '
               'until test -e $D/up; do sleep 0.01; done"')
@@ -127,7 +127,7 @@ def show_names_what_is_left_where_holdfast_had_children_before(t):
 
 
 @case
-def end_ends_them_and_gives_the_lock_back(t):
+def end_ends_them_and_releases_the_lock(t):
     holder = start(t, "--leftovers", "end")
     done = t.finish(holder)
     t.equal((done.code, done.out), (6, "done\n"))
@@ -140,7 +140,7 @@ def end_ends_them_and_gives_the_lock_back(t):
 
 
 @case
-def end_kills_what_does_not_obey_after_the_grace(t):
+def end_kills_those_that_do_not_obey_after_the_grace(t):
     holder = start(t, "-q", "--leftovers", "end", "--grace", "300ms", first=STUBBORN)
     done = t.finish(holder)
     t.equal((done.code, done.err), (6, ""))

@@ -48,7 +48,7 @@ def loaded(pid):
 
 
 @case
-def where_nothing_is_installed(t):
+def stores_without_their_library_are_refused(t):
     inside = bare_root(t)
     done = run_in(t, inside, "run", "a", "--", "/holdfast", "show", "--json", "a")
     t.equal(done.returncode, 0, done.stderr)
@@ -76,11 +76,11 @@ def second_process(t, *args, **more):
 
 
 @case
-def a_second_process_has_what_it_needs_from_the_first(t):
+def a_guardian_has_its_libraries_from_the_start(t):
     if "redis" not in t.run("version").out.split():
         raise Skip("this build has no redis:")
     t.equal(second_process(t, "run", command=("--", "true")), ["libhiredis"], "the guardian's")
-    t.equal(second_process(t, "hold", stdin=subprocess.PIPE), ["libhiredis"], "the sentry's")
+    t.equal(second_process(t, "hold", stdin=subprocess.PIPE), ["libhiredis"], "those of its session guardian")
 
 
 @case

@@ -34,7 +34,7 @@ def is_alive(t):
 
 
 @case
-def what_is_left_keeps_the_lock_and_its_end_wakes_the_next(t):
+def leftovers_keep_the_lock_and_their_end_wakes_the_next(t):
     for options in ([], ["--leftovers", "end"], ["-s"], ["--slots", "1"]):
         kind = options if options[:1] in (["-s"], ["--slots"]) else []
         other = ["-x"] if kind == ["-s"] else kind
@@ -54,7 +54,7 @@ def what_is_left_keeps_the_lock_and_its_end_wakes_the_next(t):
 
 
 @case
-def the_next_does_not_wait_if_that_is_not_wanted(t):
+def with_close_the_next_does_not_wait(t):
     closes = "for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ $fd -gt 9 ] && eval \"exec $fd>&-\"; done;"
     closes = f"bash -c '{closes} . $D/really'\n"
     for options, daemon in ((["-o"], DAEMON), (["--close"], DAEMON), (["--leftovers", "leave"], DAEMON),

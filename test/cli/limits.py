@@ -53,7 +53,7 @@ def the_signal_can_be_chosen_and_is_no_interrupt(t):
 
 
 @case
-def what_outlives_the_command_is_ended_too(t):
+def leftovers_are_ended_too(t):
     def outlives(seconds):
         done = t.run("run", "-q", "--max-run", seconds, "a", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 5")
         t.equal(done.code, 124)
@@ -79,7 +79,7 @@ def a_stopped_holdfast_does_not_prolong_it(t):
 
 
 @case
-def a_loss_counts_for_more(t):
+def a_lost_lock_counts_for_more_than_max_run(t):
     def lost_after_that(seconds):
         process = t.start("run", "--max-run", seconds, "--grace", "1000", "a", "--", "sh", "-c",
                           "trap 'echo asked' TERM; while :; do sleep 0.01; done")

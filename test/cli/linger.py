@@ -62,14 +62,14 @@ def a_signal_ends_the_wait(t):
 
 
 @case
-def who_ends_the_command_does_not_wait(t):
+def a_user_who_stops_the_command_does_not_wait(t):
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)):
         done = t.end(t.hold("a", "--hold-at-least", "10m", script="exec sleep 1000"), number)
         t.equal((done.code, done.err), (code, ""))
 
 
 @case
-def a_lock_that_is_lost_after_the_end_is_told(t):
+def a_loss_after_the_end_is_reported(t):
     process = keeping(t, "run", "--hold-at-least", "10m", "a", "--", "sh", "-c", "exit 7")
     t.equal(t.run("break", "--yes", "a").code, 0)
     done = t.finish(process)
@@ -79,7 +79,7 @@ def a_lock_that_is_lost_after_the_end_is_told(t):
 
 
 @case
-def what_was_never_run_or_was_lost_is_not_kept(t):
+def the_lock_is_not_kept_if_nothing_ran_or_it_was_lost(t):
     t.equal(t.run("run", "--hold-at-least", "10m", "a", "/no/such").code, 127)
     t.equal(t.run("run", "--hold-at-least", "10m", "a", str(t.folder)).code, 126)
     holder = t.hold("a", "--hold-at-least", "10m")
@@ -91,7 +91,7 @@ def what_was_never_run_or_was_lost_is_not_kept(t):
 
 
 @case
-def a_command_that_was_ended_by_max_run_is_waited_for(t):
+def max_run_does_not_shorten_it(t):
     process = t.start("run", "--max-run", "0.1", "--hold-at-least", "10m", "a", "sleep", "1000")
     t.contains(process.stderr.readline().decode(), "--max-run is over")
     t.contains(process.stderr.readline().decode(), "keeping")
@@ -99,7 +99,7 @@ def a_command_that_was_ended_by_max_run_is_waited_for(t):
 
 
 @case
-def if_it_is_killed_its_guardian_keeps_the_lock(t):
+def the_guardian_of_a_killed_run_keeps_the_lock(t):
     """After the command's end, and together with the command."""
     holders = {"a": keeping(t, "run", "--hold-at-least", "1.5", "a", "true"),
                "b": t.hold("b", "--hold-at-least", "1.5")}
@@ -112,7 +112,7 @@ def if_it_is_killed_its_guardian_keeps_the_lock(t):
 
 
 @case
-def who_asks_meanwhile_is_heard(t):
+def requests_are_reported_meanwhile(t):
     process = keeping(t, "run", "--on-ask", "TERM", "--hold-at-least", "10m", "a", "true")
     t.equal(t.run("ask", "a", "--reason", "lunch").code, 0)
     t.contains(process.stderr.readline().decode(), "lunch")

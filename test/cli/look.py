@@ -37,7 +37,7 @@ def list_names_holder_and_queue(t):
 
 
 @case
-def show_tells_all_there_is(t):
+def show_prints_holders_and_queue(t):
     holder = t.hold("a", "--note", 'for "Ana" \\ grün')
     waiter = t.start("run", "a", "--", "echo", "x")
     t.waiting("a", 1)
@@ -57,7 +57,7 @@ def show_tells_all_there_is(t):
 
 
 @case
-def watch_without_a_name_tells_of_all(t):
+def watch_without_a_name_prints_events_of_all_locks(t):
     first = t.hold("a")
     watch = t.start("watch")
     t.true(re.match(rf"\S+ granted +a: sh .*pid {first.pid}", event_line(watch)), "as it stands")
@@ -88,7 +88,7 @@ def commands_are_shown_to_their_owner_as_ps_shows_them(t):
     t.until("it is up", t.path("up").exists)
     t.equal(t.show("a")["holders"][0]["command"], " ".join(words))
     t.contains(t.run("show", "a").out, "sh -c echo >$D/up; sleep 1000 -pX DB_PASS=X a b ")
-    t.contains(t.run("doctor").out, "nobody but its owner can look")
+    t.contains(t.run("doctor").out, "only its owner can read")
     t.end(holder)
 
 
@@ -110,7 +110,7 @@ def event_line(watch):
 
 
 @case
-def watch_tells_events(t):
+def watch_prints_events(t):
     holder = t.hold("a")
     watch = t.start("watch", "a")
     jsons = t.start("watch", "--json", "a")
@@ -197,7 +197,7 @@ def break_with_several_holders_wants_a_token(t):
 
 
 @case
-def break_of_nothing_exits_1(t):
+def break_of_a_free_lock_exits_1(t):
     for args in (["--yes", "a"], ["--yes", "--token", "5", "a"]):
         done = t.run("break", *args)
         t.equal((done.code, done.out), (1, ""))

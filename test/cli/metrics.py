@@ -25,7 +25,7 @@ def of(values, name):
 
 
 @case
-def a_run_that_goes_well(t):
+def a_run_that_succeeds(t):
     path = t.path("a.prom")
     flag = t.path("go")
     run = t.start("run", "--metrics-file", str(path), "a", "--", "sh", "-c",
@@ -51,7 +51,7 @@ def a_run_that_goes_well(t):
 
 
 @case
-def runs_that_do_not(t):
+def runs_that_fail(t):
     path = t.path("a.prom")
     holder = t.hold("a")
     t.equal(t.run("run", "-n", "--metrics-file", str(path), "a", "true").code, 75)

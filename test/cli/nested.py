@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """nested.py - a run inside a run of the same name: granted, or refused at once, whatever
-the two kinds are; never a wait for oneself."""
+the two kinds are; never a deadlock."""
 import shlex
 from hf import *
 
@@ -40,7 +40,7 @@ def every_kind_in_every_kind(t):
             want = "0" if granted(outer, inner.partition("|")[0]) else "64"
             t.equal(code, want, f"{inner} in {outer}")
         for line in t.path(f"err.{number}").read_text().splitlines():
-            known = ("itself", "in use as", "holding")
+            known = ("never end", "in use as", "holding")
             t.true(any(word in line for word in known), f"{outer}: {line}")
 
 
@@ -67,18 +67,18 @@ def between(t, kinds, script):
 def readers_with_a_writer_between(t):
     done = between(t, ("-s", "-x"), "$HF run -s b -- true")
     t.equal(done.code, 64, done.err)
-    t.contains(done.err, "itself")
+    t.contains(done.err, "never end")
 
 
 @case
-def slots_with_somebody_between_who_wants_more_than_is_left(t):
+def slots_with_a_waiter_between_that_needs_too_many(t):
     done = between(t, ("--slots 3", "--slots 3 --weight 3"), "$HF hold --slots 3 b </dev/null")
     t.equal(done.code, 64, done.err)
-    t.contains(done.err, "itself")
+    t.contains(done.err, "never end")
 
 
 @case
-def others_who_hold_a_slot_are_waited_for(t):
+def it_waits_for_others_that_hold_a_slot(t):
     other = t.hold("b", "--slots", "2", script="while ! [ -e $D/go ]; do sleep 0.01; done")
     outer = t.start("run", "--slots", "2", "b", "--", HOLDFAST, "run", "-q", "--slots", "2", "b", "echo", "in")
     t.waiting("b", 1)
@@ -97,11 +97,11 @@ def another_store_is_another_lock(t):
     for url in (f"sqlite:{t.folder}/locks.db", f"sqlite:{t.folder}/link/locks.db", "sqlite:locks.db?force=1"):
         done = t.run("run", "a", "--", *inner, HOLDFAST, "run", "--url", url, "a", "true", cwd=t.folder)
         t.equal(done.code, 64, f"{url}: {done.err}")
-        t.contains(done.err, "itself")
+        t.contains(done.err, "never end")
 
 
 @case
-def what_was_lost_is_not_in_the_way(t):
+def a_lost_place_is_not_in_the_way(t):
     outer = t.hold("a", script="while ! [ -e $D/go ]; do sleep 0.01; done; $HF run a echo in")
     os.kill(outer.pid, signal.SIGSTOP)  # or it would end its command
     t.equal(t.run("break", "--yes", "a").code, 0)
@@ -112,7 +112,7 @@ def what_was_lost_is_not_in_the_way(t):
 
 
 @case
-def the_store_is_handed_on(t):
+def the_store_is_passed_on(t):
     url = f"sqlite:{t.folder}/other.db"
     script = "$HF show a >/dev/null && $HF check && $HF run b -- $HF show b >/dev/null && echo $HOLDFAST_URL"
     for verb in (["run"], ["elect", "-q"]):
@@ -131,12 +131,12 @@ def the_store_is_handed_on(t):
 
 
 @case
-def what_is_held_is_told_without_ambiguity(t):
+def holdfast_held_escapes_names(t):
     for name in ("a b", "100%", "a%20b", " ", "日本", "x'y\"z", "a@b", "-n"):
         script = 'printf "%s\\n" "$HOLDFAST_HELD"; exec "$HF" run -- "$1" true'
         done = t.run("run", "--", name, "--", "sh", "-c", script, "sh", name)
         t.equal(done.code, 64, name)
-        t.contains(done.err, "itself")
+        t.contains(done.err, "never end")
         t.equal(done.out.count(" "), 0, done.out)
     done = t.run("run", "a b", "--", HOLDFAST, "run", "c", "--", "sh", "-c",
                  'echo "$HOLDFAST_HELD"; $HF show --json c; $HF show --json "a b"')
@@ -144,7 +144,7 @@ def what_is_held_is_told_without_ambiguity(t):
     places = [json.loads(line)["holders"][0] for line in reversed(shown)]
     want = " ".join(f"{name}/{p['token']}/{p['pid']}@{p['host']}" for name, p in zip(("a%20b", "c"), places))
     t.equal(held, want)
-    # What others wrote there is nobody's place.
+    # A text that is not in our format is nobody's place.
     for junk in ("a", "a/1/1@x", "/", " ", "a/b", "%", "a" * 100000):
         t.equal(t.run("run", "a", "true", env={"HOLDFAST_HELD": junk}).code, 0, junk[:20])
 
@@ -155,14 +155,14 @@ def cleaned(t, *words, url=None):
 
 
 @case
-def a_cleaned_environment_hides_nothing(t):
+def outer_runs_are_found_with_a_cleaned_environment(t):
     with a_redis(t) as server:
         for url in (t.env["HOLDFAST_URL"], f"redis://{server.address}?ttl=1s"):
             for inner in (["run", "a", "--", "true"], ["run", "-w", "1000", "a", "--", "true"], ["hold", "a"],
                           ["elect", "-q", "a", "--", "true"]):
                 done = t.run("run", "a", "--", *cleaned(t, *inner, url=url), env={"HOLDFAST_URL": url})
                 t.equal(done.code, 64, f"{inner}: {done.err}")
-                t.contains(done.err, "itself")
+                t.contains(done.err, "never end")
             done = t.run("elect", "-q", "a", "--", "sh", "-c", 'setsid "$@"; exit $?', "sh",
                          *cleaned(t, "run", "a", "--", "true", url=url), env={"HOLDFAST_URL": url})
             t.equal(done.code, 64, done.err)
@@ -184,7 +184,7 @@ def a_cleaned_environment_under_an_outer_guardian_and_others(t):
 
 
 @case
-def with_a_cleaned_environment_others_are_waited_for(t):
+def with_a_cleaned_environment_it_waits_for_others(t):
     """Those around us that fit, that hold something else, or a process that only holds."""
     for kind in ("-s", "--slots 2"):
         inner = cleaned(t, "run", *kind.split(), "a", "--", "echo", "in")

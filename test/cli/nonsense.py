@@ -26,7 +26,7 @@ def is_in_the_way(t, name, *run):
         t.true(done.code > 0, "doctor finds nothing")
         found = [finding for finding in json.loads(done.out) if finding["about"] == "place"]
         t.equal(len(found), 1, done.out)
-        t.contains(found[0]["text"], f'in the line of "{name}" makes no sense')
+        t.contains(found[0]["text"], f'in the queue of "{name}" makes no sense')
     return str(token)
 
 

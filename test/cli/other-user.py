@@ -60,7 +60,7 @@ def a_broken_lock(t):
     done = t.finish(holder)
     t.equal(done.code, 79)
     t.one_line(done.err)
-    t.contains(done.err, "not all of the command could be ended")
+    t.contains(done.err, "some of its processes could not be ended")
     t.lacks(done.err, "was ended")
 
 
@@ -74,7 +74,7 @@ def a_killed_guardian(t):
     t.path("go").touch()
     done = t.finish(holder)
     t.equal(done.code, 79)
-    t.contains(done.err, "not all of the command could be ended")
+    t.contains(done.err, "some of its processes could not be ended")
 
 
 @case

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """read-only.py - a store on a file system that is mounted read-only, as a container may have it:
-list, show and doctor tell who holds what, and nothing else works."""
+list, show and doctor print the holders, and nothing else works."""
 from hf import *
 
 READ_ONLY = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
@@ -18,7 +18,7 @@ def need_mounts(t):
 
 
 @case
-def what_is_held_is_shown(t):
+def holders_are_shown(t):
     need_mounts(t)
     t.equal((look(t, "list").code, look(t, "list").out), (0, ""), "before there is a store")
     holder = t.hold("a")
@@ -34,7 +34,7 @@ def what_is_held_is_shown(t):
 
 
 @case
-def with_nobody_there_to_share_the_index(t):
+def a_store_that_nobody_has_open(t):
     need_mounts(t)
     t.equal(t.run("run", "a", "--", "true").code, 0)
     done = look(t, "list")
@@ -44,7 +44,7 @@ def with_nobody_there_to_share_the_index(t):
 
 
 @case
-def a_lock_cannot_be_had(t):
+def a_lock_cannot_be_acquired(t):
     need_mounts(t)
     for _ in range(2):
         done = look(t, "run", "b", "--", "echo", "never")

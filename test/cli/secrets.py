@@ -45,7 +45,7 @@ def ways(t, url, number):
 
 
 @case
-def whatever_the_url_it_is_not_printed(t):
+def no_url_is_printed_with_its_password(t):
     for first in range(0, len(URLS), 6):
         some = [url.format(SECRET) for url in URLS[first:first + 6]]
         started = [(process, f"{way} {url}") for number, url in enumerate(some)
@@ -55,7 +55,7 @@ def whatever_the_url_it_is_not_printed(t):
 
 
 @case
-def in_the_wrong_place_it_is_not_printed(t):
+def a_password_in_the_wrong_argument_is_not_printed(t):
     url = f"zk://ana:{SECRET}@127.0.0.1:1"
     for words in (["run", f"--urll={url}", "a", "true"], ["list", "a", url], [url], ["run", "-w", url, "a", "true"],
                   ["list", f"--json={url}"], ["run", "--slots", f"postgres://h?password={SECRET}", "a", "true"],
@@ -107,7 +107,7 @@ def it_is_in_no_environment(t):
         harmless(t, of_process(pid, "environ"), f"environ of {pid}")
         harmless(t, of_process(pid, "cmdline"), f"cmdline of {pid}")
     harmless(t, t.path("env").read_text(), "the command's environment")
-    t.contains(of_process(holder.pid, "environ"), "HF_CLI_CASE")  # the rest is as it was
+    t.contains(of_process(holder.pid, "environ"), "HF_CLI_CASE")  # the rest is still there
     t.end(holder)
     t.finish(waiter)
     # getenv() has it yet: the store is what the variable says.
@@ -128,7 +128,7 @@ def it_is_gone_from_the_command_line(t):
 
 
 @case
-def in_a_file_of_ours_a_command_is_without_it(t):
+def a_command_in_a_private_file_is_shown_without_it(t):
     """All else of a command line is shown there: nobody but its owner can look."""
     url = f"postgres://ana:{SECRET}@db.example/x"
     holder = t.start("run", "a", "--", "sh", "-c", "touch $D/up; sleep 1000", "sh", url, f"--url={url}", "plain")
@@ -142,7 +142,7 @@ def in_a_file_of_ours_a_command_is_without_it(t):
 
 
 @case
-def a_password_that_was_kept_back_is_missed(t):
+def a_withheld_password_is_reported_as_missing(t):
     """Inside such a run, holdfast does not take another store for it."""
     withheld = {"HOLDFAST_STORE": "", "HOLDFAST_URL": ""}
     for words in (["list"], ["run", "a", "true"], ["hold", "a"], ["show", "a"]):

@@ -1,6 +1,6 @@
 /* slow_reader.c - lines for a reader that is slow, or gone: none is lost, none is torn, and nobody
  * ever waits. */
-#include "cli/sink.c"
+#include "cli/run/line_writer.c"
 #include "view/clock.c"
 
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 struct fixture {
-    struct sink sink;
-    int         reader;
+    struct line_writer writer;
+    int                reader;
 };
 
 /* A descriptor as another program would hand it to us: without FD_CLOEXEC. */
@@ -25,12 +25,12 @@ static void begin(struct fixture *f, bool is_socket)
     f->reader = ends[0];
     if (!is_socket)
         assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) >= 4096);
-    assert_int_equal(sink_open(&f->sink, ends[1]), 0);
+    assert_int_equal(writer_open(&f->writer, ends[1]), 0);
 }
 
 static void finish(struct fixture *f)
 {
-    sink_close(&f->sink);
+    writer_close(&f->writer);
     close(f->reader);
 }
 
@@ -41,10 +41,10 @@ static bool put(struct fixture *f, int number, unsigned kind)
     int   length = asprintf(&text, "%-99d\n", number);
 
     assert_int_equal(length, 100);
-    return sink_put(&f->sink, text, 100, kind);
+    return writer_put(&f->writer, text, 100, kind);
 }
 
-/* Read `count` lines; the sink writes on meanwhile. */
+/* Read `count` lines; the writer writes on meanwhile. */
 static void take_lines(struct fixture *f, int first, int count)
 {
     char   line[101] = "";
@@ -54,7 +54,7 @@ static void take_lines(struct fixture *f, int first, int count)
         ssize_t n = read(f->reader, line + have, 100 - have);
         assert_true(n > 0);
         have += (size_t)n;
-        sink_flush(&f->sink);
+        writer_flush(&f->writer);
         if (have < 100)
             continue;
         assert_int_equal(atoi(line), first++);
@@ -73,19 +73,20 @@ static void keeps_what_does_not_fit(void **state)
         begin(&f, is_socket);
         for (int i = 0; i < 200; i++)
             assert_true(put(&f, i, 0));
-        assert_int_equal(sink_poll(&f.sink).fd, f.sink.count > 0 ? f.sink.fd : -1);
-        assert_int_equal(sink_drain(&f.sink, 10), f.sink.count == 0);
+        assert_int_equal(writer_poll(&f.writer).fd,
+                         f.writer.count > 0 ? f.writer.fd : -1);
+        assert_int_equal(writer_drain(&f.writer, 10), f.writer.count == 0);
         take_lines(&f, 0, 200);
-        assert_int_equal(f.sink.count, 0);
-        assert_int_equal(sink_poll(&f.sink).fd, -1);
-        assert_true(sink_drain(&f.sink, 0));
+        assert_int_equal(f.writer.count, 0);
+        assert_int_equal(writer_poll(&f.writer).fd, -1);
+        assert_true(writer_drain(&f.writer, 0));
         finish(&f);
     }
 }
 
 static void fill(struct fixture *f)
 {
-    for (int i = 0; f->sink.count == 0; i++)
+    for (int i = 0; f->writer.count == 0; i++)
         assert_true(put(f, i, 0));
 }
 
@@ -98,17 +99,17 @@ static void keeps_the_last_of_a_kind(void **state)
     fill(&f);
     for (int i = 0; i < 1000; i++)
         assert_true(put(&f, i, 1));
-    assert_int_equal(f.sink.count, 2);
+    assert_int_equal(f.writer.count, 2);
     assert_true(put(&f, 0, 0) && put(&f, 1000, 1) && put(&f, 1001, 2) &&
                 put(&f, 1002, 2));
-    assert_int_equal(f.sink.count, 5);
-    assert_int_equal(atoi(f.sink.line[1].text), 999);
-    assert_int_equal(atoi(f.sink.line[3].text), 1000);
-    assert_int_equal(atoi(f.sink.line[4].text), 1002);
+    assert_int_equal(f.writer.count, 5);
+    assert_int_equal(atoi(f.writer.line[1].text), 999);
+    assert_int_equal(atoi(f.writer.line[3].text), 1000);
+    assert_int_equal(atoi(f.writer.line[4].text), 1002);
     finish(&f);
 }
 
-/* What the reader has half of must not be replaced. */
+/* A line that is half written must not be replaced. */
 static void a_line_is_never_torn(void **state)
 {
     struct fixture f;
@@ -116,11 +117,11 @@ static void a_line_is_never_torn(void **state)
     (void)state;
     begin(&f, true);
     fill(&f);
-    f.sink.line[0].kind = 1;
-    f.sink.written = 50;
+    f.writer.line[0].kind = 1;
+    f.writer.written = 50;
     assert_true(put(&f, 7, 1));
-    assert_int_equal(f.sink.count, 2);
-    assert_int_equal(f.sink.written, 50);
+    assert_int_equal(f.writer.count, 2);
+    assert_int_equal(f.writer.written, 50);
     finish(&f);
 }
 
@@ -134,12 +135,12 @@ static void a_reader_that_never_reads_counts_as_gone(void **state)
     begin(&f, false);
     while (put(&f, kept, 0))
         kept++;
-    assert_true(kept >= SINK_LINES);
-    assert_int_equal(f.sink.fd, -1);
+    assert_true(kept >= WRITER_LINES);
+    assert_int_equal(f.writer.fd, -1);
     while (read(f.reader, rest, sizeof rest) > 0) /* to the end of the file */
         ;
     assert_true(put(&f, 0, 0)); /* it was told once */
-    assert_int_equal(sink_poll(&f.sink).fd, -1);
+    assert_int_equal(writer_poll(&f.writer).fd, -1);
     finish(&f);
 }
 
@@ -153,24 +154,24 @@ static void a_reader_that_is_gone(void **state)
         begin(&f, is_socket);
         close(f.reader);
         assert_true(put(&f, 0, 0));
-        assert_int_equal(f.sink.fd, -1);
+        assert_int_equal(f.writer.fd, -1);
         assert_true(put(&f, 1, 0));
-        assert_true(sink_drain(&f.sink, 1000));
-        sink_close(&f.sink);
+        assert_true(writer_drain(&f.writer, 1000));
+        writer_close(&f.writer);
     }
 }
 
 static void only_what_can_be_written_to(void **state)
 {
-    struct sink sink;
-    int         ends[2];
+    struct line_writer writer;
+    int                ends[2];
 
     (void)state;
     assert_int_equal(pipe2(ends, 0), 0);
-    assert_int_equal(sink_open(&sink, ends[0]), -1);
-    assert_int_equal(sink_open(&sink, 987), -1);
+    assert_int_equal(writer_open(&writer, ends[0]), -1);
+    assert_int_equal(writer_open(&writer, 987), -1);
     assert_int_equal(fcntl(ends[1], F_SETFD, FD_CLOEXEC), 0); /* of ours */
-    assert_int_equal(sink_open(&sink, ends[1]), -1);
+    assert_int_equal(writer_open(&writer, ends[1]), -1);
     assert_int_equal(errno, EBADF);
     close(ends[0]);
     close(ends[1]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""status.py - what --status-fd tells, on the file store; docs/status-fd.md is the protocol."""
+"""status.py - the events of --status-fd, on the file store; docs/status-fd.md is the protocol."""
 import socket
 import tty
 from hf import *
@@ -52,7 +52,7 @@ def each_change_of_the_place_is_told(t):
 
 
 @case
-def who_does_not_get_it_is_told_why(t):
+def failed_tells_why(t):
     holder = t.hold("a")
     for options, error, code in ((["-n"], "HF_EBUSY", 75), (["-w", "0.01", "-E", "3"], "HF_ETIMEOUT", 3),
                                  (["--max-waiters", "1", "-q"], "HF_EFULL", 75), (["-s"], "HF_EMISMATCH", 64)):
@@ -99,7 +99,7 @@ def a_signal_while_waiting(t):
 
 
 @case
-def who_closes_stdin_gives_up_waiting(t):
+def closing_stdin_ends_the_wait(t):
     """So does who dies: nothing waits for a program that is gone."""
     holder = t.hold("a")
     for pair in (os.pipe, lambda: [end.detach() for end in socket.socketpair()]):  # Node has sockets
@@ -121,7 +121,7 @@ def who_closes_stdin_gives_up_waiting(t):
 
 
 @case
-def who_was_stopped_waits_again(t):
+def a_stopped_waiter_waits_again(t):
     holder = t.hold("a")
     with reader(t, "hold", "-q", "a", preexec_fn=os.setpgrp) as (process, lines):
         lines.next("waiting")
@@ -244,7 +244,7 @@ def a_pseudo_terminal_will_do_from_either_end(t):
 
 
 @case
-def what_cannot_be_written_is_told_once(t):
+def a_write_error_is_reported_once(t):
     with open("/dev/full", "w") as full:
         done = t.run("run", "--status-fd", str(full.fileno()), "a", "true", pass_fds=[full.fileno()])
     t.equal(done.code, 0)
@@ -288,19 +288,19 @@ def a_reader_that_is_gone_is_done_without(t):
 
 
 @case
-def what_is_no_descriptor_to_write_to_is_named(t):
+def a_bad_descriptor_is_named(t):
     read_end, write_end = os.pipe()
     os.close(write_end)
     for verb, command in (("hold", []), ("run", ["true"]), ("try", ["true"]), ("elect", ["true"])):
         for number in (read_end, 900):
             done = t.run(verb, "a", "--status-fd", str(number), *command, pass_fds=[read_end])
-            t.equal((done.code, done.err), (64, f"holdfast: --status-fd {number}: no descriptor that is open for writing\n"))
+            t.equal((done.code, done.err), (64, f"holdfast: --status-fd {number}: this descriptor is not open for writing\n"))
     for bad in ("", "x", "-1", "0", "2147483648", "1.5"):
         done = t.run("hold", "a", "--status-fd", bad)
         t.equal(done.code, 64)
         t.contains(done.err, f'--status-fd "{bad}" is not the number of a descriptor')
     closed = subprocess.run(["sh", "-c", '"$HF" hold a --status-fd 1 >&-'], env=t.env, capture_output=True, text=True)
-    t.equal((closed.returncode, closed.stderr), (64, "holdfast: --status-fd 1: no descriptor that is open for writing\n"))
+    t.equal((closed.returncode, closed.stderr), (64, "holdfast: --status-fd 1: this descriptor is not open for writing\n"))
     t.equal(t.run("elect", "--observe", "--status-fd", "1", "a").code, 64)
     os.close(read_end)
 

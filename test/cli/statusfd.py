@@ -1,4 +1,4 @@
-"""statusfd.py - reads what --status-fd tells, for tests of it.
+"""statusfd.py - reads the events of --status-fd, for tests.
 
     with reader(t, "hold", "a") as (process, lines):
         held = lines.next("held")

@@ -38,7 +38,7 @@ def it_leaves_the_line_and_queues_again(t):
         waiter.send_signal(signal.SIGCONT)
         done = t.finish(waiter)
         t.equal((done.code, done.out), (0, "" if args[0] == "hold" else "mine\n"), args[0])
-        t.contains(done.err, 'leaving the line of "a"')
+        t.contains(done.err, 'leaving the queue of "a"')
 
 
 @case

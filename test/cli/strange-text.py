@@ -37,7 +37,7 @@ def a_name_may_begin_with_a_dash(t):
 
 
 @case
-def what_is_hidden_is_shown_escaped(t):
+def hidden_characters_are_shown_escaped(t):
     name = "a" + HIDDEN.replace("\u0085", "").replace("\u009b", "")  # names have no controls
     shown = "a" + ESCAPED.replace(r"\u0085\u009b", "")
     holder = t.hold(name, "--note", HIDDEN, script=f": {HIDDEN}; sleep 1000")

@@ -224,7 +224,7 @@ def of_commands_others_see_the_name(t):
 
 
 @case
-def who_is_stopped_keeps_his_place(t):
+def a_stopped_holder_keeps_its_place(t):
     make(t)
     holder = hold(t, ANA, "a")
     waiter = start(t, BEN, "run", "a", "--", "true")
@@ -244,7 +244,7 @@ def who_is_stopped_keeps_his_place(t):
     t.equal((done.code, done.out), (0, "mine\n"), done.err)
 
 
-# ---- What a member can do to the others, and what he cannot
+# ---- What a member can and cannot do to the others
 
 
 @case
@@ -259,7 +259,7 @@ def a_member_replaces_no_file(t):
                             lambda: os.chmod(path, 0o666), lambda: os.rmdir(path)):
                 try:
                     attempt()
-                    os._exit(1)  # he could
+                    os._exit(1)  # it was permitted
                 except PermissionError:
                     pass
                 except IsADirectoryError:
@@ -286,7 +286,7 @@ def a_member_shuts_the_gate(t):
         refused(t, run(t, BEN, "try", "a", "true"), "is not answering")
         doctor = run(t, BEN, "doctor")
         t.equal(doctor.code, 78, doctor.out)
-        t.contains(doctor.out, "FAULT  gate")
+        t.contains(doctor.out, "FAULT  write lock")
         t.contains(doctor.out, f"(pid {member.pid}, ana)")
         waiter = start(t, BEN, "run", "a", "--", "echo", "mine")
     t.equal(t.finish(waiter).out, "mine\n")
@@ -319,7 +319,7 @@ def a_look_with_sqlite_removes_nothing(t):
     t.equal(run(t, BEN, "run", "a", "true").code, 0)
 
     def look():
-        connect("SELECT * FROM ticket").close()
+        connect("SELECT * FROM place").close()
         return True
 
     with Member(t, look):
@@ -327,10 +327,10 @@ def a_look_with_sqlite_removes_nothing(t):
 
 
 @case
-def what_a_look_of_root_removes_is_made_again(t):
+def files_that_a_look_of_root_removes_are_made_again(t):
     make(t)
     good = modes()
-    connect("SELECT * FROM ticket").close()
+    connect("SELECT * FROM place").close()
     t.true(not FILE.with_name("locks.db-wal").exists(), "SQLite has left the log")
     refused(t, run(t, ANA, "run", "a", "true"), "locks.db-wal is missing", "sudo holdfast init --system")
     t.equal(run(t, 0, "run", "a", "true").code, 0)
@@ -340,14 +340,14 @@ def what_a_look_of_root_removes_is_made_again(t):
 
 @case
 def no_file_is_removed_for_a_member(t):
-    """A folder that was the group's becomes the machine's: his journal is in it."""
+    """A folder that was the group's becomes the machine's: a journal that the member made is in it."""
     make(t)
     FILE.parent.chmod(0o2770)
     victim = t.path("precious")
     victim.write_text("of root")
     with Member(t, lambda: put_journal(FILE, victim)):
         for args in (["init", "--system"], ["run", "a", "true"]):
-            refused(t, run(t, 0, *args), f"{FILE}-journal is there")
+            refused(t, run(t, 0, *args), f"{FILE}-journal exists")
     t.true(victim.exists(), "it is gone")
     FILE.with_name("locks.db-journal").unlink()
     t.equal(run(t, ANA, "run", "a", "true").code, 0)
@@ -355,7 +355,7 @@ def no_file_is_removed_for_a_member(t):
 
 @case
 def a_member_takes_the_log_away(t):
-    """As far as he can, by the database's head.  It is there again without a journal."""
+    """By the header of the database, as far as that works.  The log comes back without a journal."""
     make(t)
 
     def undo():

@@ -51,7 +51,7 @@ def quit_by(terminal, key="q", code=0):
     terminal.close()
 
 
-# ---- What is shown ------------------------------------------------------------------------
+# ---- The display --------------------------------------------------------------------------
 
 
 @case
@@ -95,7 +95,7 @@ def it_is_live_and_the_chosen_row_stays(t):
                    "break --url", "--token", f"{t.show('b')['holders'][0]['token']} b\n")
     drop(t, b)
     t.equal(t.finish(waiter).code, 0)
-    terminal.shows("nobody is in its line")
+    terminal.shows("its queue is empty")
     terminal.keys("Escape")
     terminal.until(lambda text: ">a " in text and "held 1  waiting 0" in text)
     terminal.keys("p")
@@ -143,7 +143,7 @@ def no_color(t):
     drop(t, *held)
 
 
-# ---- What keys do ---------------------------------------------------------------------------
+# ---- Keys -----------------------------------------------------------------------------------
 
 
 @case
@@ -156,7 +156,7 @@ def break_wants_the_name(t):
                    f":{held.pid} for")
     terminal.type("deplox")
     terminal.keys("Enter")
-    terminal.shows("that is not its name: nothing was broken")
+    terminal.shows("the name does not match: nothing was broken")
     t.equal(held.poll(), None)
     terminal.keys("b")
     terminal.type("deploy")
@@ -283,7 +283,7 @@ def once(t):
 
 
 @case
-def what_cannot_be_shown_is_told(t):
+def a_store_that_cannot_be_shown_is_reported(t):
     for url, code in (("redis://127.0.0.1:1", 69), ("nothing:", 64), ("sqlite:/no/such/folder/x", 69)):
         done = t.run("top", "--once", "--url", url)
         t.equal((done.code, done.out), (code, ""), url)

@@ -35,7 +35,7 @@ def a_working_folder_that_is_gone_is_not_memory(t):
     done = subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True)
     t.equal(done.returncode != 0, True, "it ran")
     t.one_line(done.stderr)
-    t.contains(done.stderr, "folder")
+    t.contains(done.stderr, "working directory")
     t.lacks(done.stderr, "memory")
 
 
@@ -43,7 +43,7 @@ def a_working_folder_that_is_gone_is_not_memory(t):
 def a_gate_that_is_shut_is_nobodys_lock(t):
     t.equal(t.run("run", "a", "true").code, 0)
     with open(t.path("locks.db-live")) as live:
-        fcntl.flock(live, fcntl.LOCK_EX)  # as one does who was stopped while he wrote
+        fcntl.flock(live, fcntl.LOCK_EX)  # as a client does that was stopped while it wrote
         for option in (["-w", "0.6"], ["-n"]):
             done = t.run("run", *option, "a", "true")
             t.equal(done.code, 69, option)
@@ -68,7 +68,7 @@ def any_home_will_do(t):
 
 @case
 def list_says_which_store(t):
-    """To people: what others read stays as it was."""
+    """On a terminal only: scripts get the same output as ever."""
     url = t.env["HOLDFAST_URL"]
     for held in (False, True):
         holder = t.hold("a") if held else None

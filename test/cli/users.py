@@ -39,7 +39,7 @@ def need_root(t):
 
 
 def kills(t, pairs):
-    """Whoever is killed while he holds, and while he waits: the next has it at once, and
+    """A holder or a waiter is killed: the next has it at once, and
     nothing is left."""
     for dead, heir in pairs:
         holder = hold(t, dead, "a")
@@ -53,7 +53,7 @@ def kills(t, pairs):
         t.equal((done.code, done.out), (0, "mine\n"), done.err)
         waiter.wait()
         holder.wait()
-        # Whoever comes next, of either of them, removes what they left.
+        # The next client of either user removes what they left.
         t.equal(run(t, heir, "run", "b", "true").code, 0)
         t.equal(list(t.wake.iterdir()), [], "FIFOs")
 

@@ -13,7 +13,7 @@ def waiter(t, *options):
 
 
 @case
-def a_free_lock_is_not_waited_for(t):
+def it_returns_at_once_for_a_free_lock(t):
     for options in ([], ["-n"], ["-w", "10"], ["-q"]):
         done = t.run("wait", *options, "a")
         t.equal((done.code, done.out, done.err), (0, "", ""), str(options))
@@ -41,7 +41,7 @@ def it_ends_when_the_holder_is_killed(t):
 
 
 @case
-def who_is_in_the_queue_comes_first(t):
+def it_waits_for_the_queue_too(t):
     holder = t.hold("a")
     second = t.start("run", "a", "--", "sh", "-c", "echo up; read x", stdin=subprocess.PIPE)
     t.waiting("a", 1)
@@ -82,7 +82,7 @@ def it_can_be_kept_short(t):
 def it_does_not_wait_for_itself(t):
     done = t.run("run", "a", "--", HOLDFAST, "wait", "a")
     t.equal(done.code, 64)
-    t.contains(done.err, "itself")
+    t.contains(done.err, "never end")
     t.equal(t.run("run", "a", "--", HOLDFAST, "wait", "-n", "-q", "a").code, 75)
     t.equal(t.run("run", "a", "--", HOLDFAST, "wait", "b").code, 0)
 
@@ -95,7 +95,7 @@ def ctrl_c_ends_it(t):
 
 
 @case
-def a_store_that_is_away_is_told(t):
+def an_unreachable_store_is_reported(t):
     done = t.run("wait", "-w", "1", "--url", f"redis+unix:{t.folder}/no-server", "a")
     if "not built" in done.err or done.code == 64:
         raise Skip("without Redis")

@@ -112,7 +112,7 @@ static void what_makes_no_sense()
     CHECK(!holdfast::shared_mutex(mine, "..", ec) && ec == errc::invalid);
     CHECK(!semaphore(mine, "none", 0, 1, ec) && ec == errc::invalid);
     CHECK(throws<error>([&] { election(mine, "/"); }));
-    CHECK(throws<error>([] { execute({ 1, 2, 3 }); }));
+    CHECK(throws<error>([] { end_session({ 1, 2, 3 }); }));
     CHECK(throws<error>([] { client(url + std::string("\0", 1)); }));
     load(url);
     std::string told;
@@ -190,15 +190,15 @@ static void looking_at_lines()
     CHECK(rival.stats().acquired == 1);
 }
 
-static void a_will_is_executed()
+static void a_key_is_executed()
 {
     client          mine(url), other(url);
     holdfast::mutex lock(mine, "will"), rival(other, "will");
 
     lock.acquire(ENOUGH);
-    const std::vector<unsigned char> will = mine.will();
-    CHECK(!will.empty());
-    execute(will, ENOUGH);
+    const std::vector<unsigned char> key = mine.session_key();
+    CHECK(!key.empty());
+    end_session(key, ENOUGH);
     CHECK(rival.try_lock_for(ENOUGH));
     CHECK(throws<lock_lost>([&] { lock.release(); }));
 }
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
         { "what makes no sense", what_makes_no_sense },
         { "a callback throws", a_callback_throws },
         { "looking at lines", looking_at_lines },
-        { "a will is executed", a_will_is_executed },
+        { "a session key is executed", a_key_is_executed },
         { "an election", an_election },
     };
 

@@ -1,10 +1,9 @@
-"""stores - a row for each store that has servers: how to start one, what its URLs are, and what
-is said when something is wrong with it.
+"""stores - a row for each store with servers: how to start one, its URLs, and its error messages.
 
     from stores import *
 
     @case
-    def a_name_that_tells(t):
+    def a_plain_fact(t):
         works(t, row.url())
 
     play()
@@ -23,12 +22,12 @@ import zookeeper  # noqa: E402
 
 
 class Row:
-    """What is the same for most of them."""
-    bad_file, bad_files = 64, 6  # the status when one of TLS cannot be used; see tls.py
-    expired = "expired"  # what is said of a certificate that has
-    stranger = "certificate"  # and of one of ours that the server does not take
-    greeting = b""  # what a server says before it speaks TLS
-    plain = ""  # more of a URL: not over TLS
+    """Defaults."""
+    bad_file, bad_files = 64, 6  # exit code for a bad file of TLS, and how many are bad; see tls.py
+    expired = "expired"  # the message about an expired certificate
+    stranger = "certificate"  # and about one of ours that the server refuses
+    greeting = b""  # sent by a server before TLS
+    plain = ""  # a parameter that turns TLS off
 
     def down(self):
         server.end()
@@ -45,17 +44,17 @@ class Row:
 
 class Redis(Row):
     """With a password, and TLS."""
-    name = "redis"
+    name = scheme = "redis"
 
     def start(self, tls="want", **more):
         return redis.standalone(tls=tls, **{"requirepass": SECRET} | more)
 
     def called(self, at):
-        """What messages call a server."""
+        """The name of a server in messages."""
         return f"Redis at {at}"
 
     def not_ours(self, at):
-        """What is said of one that speaks something else."""
+        """The message about a server with another protocol."""
         return f"{at} does not speak Redis's protocol"
 
     def url(self, at=None, more="", who=f":{SECRET}", lease="1s"):
@@ -70,23 +69,23 @@ class Redis(Row):
         return with_files(f"rediss://:{SECRET}@{at or of.tls_address}?ttl=1s", ca=ca, cert=cert, key=key)
 
     def mixed_up(self):
-        """Plain where it should be TLS, and the other way round: [(URL, what is said)]."""
+        """Plain instead of TLS, and the other way round: [(URL, message)]."""
         return [(self.url(server.tls_address), "if it speaks TLS, write rediss:"),
                 (self.secure(server.address, server.ca), "TLS")]
 
     def kept(self):
-        """All that is on the server, as text."""
+        """All data on the server, as text."""
         with server.client() as link:
             return repr([(key, link.call("DUMP", key)) for key in link.call("KEYS", "*")])
 
     def other_ways(self, t):
-        """To give the password: [(arguments, environment)]."""
+        """Other ways to give the password: [(arguments, environment)]."""
         bare = f"redis://{server.address}?ttl=1s"
         return [(["--url", f"{bare}&auth={private(t, f':{SECRET}')}"], {}),
                 (["--url", bare], {"HOLDFAST_REDIS_AUTH": f":{SECRET}"})]
 
     def useless(self, at):
-        """URLs with a password that lead nowhere or make no sense; nobody is at `at`."""
+        """URLs with a password that are wrong or lead nowhere; nothing listens at `at`."""
         here = f"redis://:{SECRET}@{server.address}"
         return [f"{here}?x=1", f"{here}/x", f"{here}/99", f"redis://:{SECRET}@{at}",
                 f"redis://:{SECRET}", f"redis://:{SECRET}/x@{at}", f"redis:{SECRET}@{at}",
@@ -95,9 +94,9 @@ class Redis(Row):
 
 
 class Postgres(Row):
-    """With TLS for who wants it."""
-    name = "postgres"
-    bad_file, bad_files = 69, 5  # to libpq a key without a certificate is none
+    """TLS is optional."""
+    name = scheme = "postgres"
+    bad_file, bad_files = 69, 5  # libpq ignores a key without a certificate
     expired, stranger = "certificate verify failed", "alert"
     greeting = b"S"
     plain = "&sslmode=disable"
@@ -112,7 +111,7 @@ class Postgres(Row):
         return f"PostgreSQL at {at}/test"
 
     def not_ours(self, at):
-        return f"{at}/test"  # what libpq says then differs
+        return f"{at}/test"  # libpq's message differs
 
     def url(self, at=None, more="", who=f"{postgres.USER}:{SECRET}", lease="2s"):
         return f"postgres://{who}@{at or server.address}/test?ttl={lease}{more}"
@@ -125,7 +124,7 @@ class Postgres(Row):
                           sslrootcert=ca, sslcert=cert, sslkey=key)
 
     def mixed_up(self):
-        return []  # one port for both; see test/postgres/errors.py
+        return []  # one port for both; see test/postgres/error_messages.py
 
     def kept(self):
         tables = [name for name, in server.sql("SELECT tablename::text FROM pg_tables "
@@ -149,8 +148,8 @@ class Postgres(Row):
 
 
 class ZooKeeper(Row):
-    """With TLS.  It knows no passwords but those that nodes are made with."""
-    name = "zk"
+    """With TLS.  It has no passwords but those of nodes."""
+    name, scheme = "zookeeper", "zk"
 
     def start(self, tls="want"):
         made = zookeeper.standalone(tls=tls, config={"maxSessionTimeout": 20000})
@@ -212,7 +211,7 @@ def with_files(url, **files):
 
 
 def private(t, text):
-    """A file of its own, with this in it, that nobody else may read."""
+    """A new file with this text that only its owner may read."""
     path = t.path(f"private.{len(list(t.folder.iterdir()))}")
     path.touch(mode=0o600)
     path.write_text(f"{text}\n")
@@ -220,7 +219,7 @@ def private(t, text):
 
 
 def certificates():
-    """The folder of those that the server has."""
+    """The folder of the server's certificates."""
     return pathlib.Path(server.ca).parent
 
 
@@ -232,5 +231,5 @@ server = None
 def play():
     global server
     sys.argv.remove(row.name)
-    with store(row.name), row.start() as server:
+    with store(row.scheme), row.start() as server:
         hf.main()

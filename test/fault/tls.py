@@ -1,8 +1,7 @@
 #!/usr/bin/env -S python3 -B
-"""tls - certificates, ours and the server's: some that have to be accepted, and some that must
-not be.
+"""tls - certificates, ours and the server's: which are accepted, and which are refused.
 
-    test/fault/tls.py [FOLDER] redis|postgres|zk [CASE ...]
+    test/fault/tls.py [FOLDER] redis|postgres|zookeeper [CASE ...]
 """
 import contextlib
 import pathlib
@@ -17,31 +16,31 @@ def here():
     return stores.server
 
 
-# ---- Who the server is -------------------------------------------------------------------------
+# ---- The server's certificate -------------------------------------------------------------------------
 
 
 @case
-def by_name_or_by_address(t):
+def a_name_or_an_address_works(t):
     works(t, row.secure(ca=here().ca))
     works(t, row.secure(ca=here().ca).replace("127.0.0.1", "localhost"))
 
 
 @case
-def a_server_that_nobody_vouches_for(t):
+def a_server_with_an_unknown_authority_is_refused(t):
     unusable(t, row.secure(ca=certificates() / "other_ca.pem"), "certificate")
     unusable(t, row.secure(), "certificate")
 
 
 @contextlib.contextmanager
 def pretender(name, names, days):
-    """A server with a certificate of the right authority, for these names and so many days;
-    nobody gets further than that.  Gives its host:port."""
+    """A server with a certificate of the right authority, for these names and so many days.  It does
+    only the handshake.  Gives its host:port."""
     folder = certificates()
     (folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
     term = ["-days", str(days)]
     if days < 0 and "-not_after" in subprocess.run(["openssl", "x509", "-help"], capture_output=True,
                                                    text=True, check=False).stderr:
-        term = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]  # OpenSSL 3.5 knows no other way
+        term = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]  # the only way with OpenSSL 3.5
     certs.openssl(folder, "x509", "-req", "-in", "server.csr", "-out", f"{name}.pem", "-CA", "ca.pem",
                   "-CAkey", "ca.key", "-CAcreateserial", *term, "-extfile", f"{name}.ext")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -59,28 +58,28 @@ def pretender(name, names, days):
 
 
 @case
-def a_certificate_for_another_host(t):
+def a_certificate_for_another_host_is_refused(t):
     with pretender("elsewhere", "DNS:elsewhere.example", 2) as at:
         unusable(t, row.secure(at, here().ca), "certificate")
 
 
 @case
-def a_certificate_that_has_expired(t):
+def an_expired_certificate_is_refused(t):
     with pretender("expired", "IP:127.0.0.1", -1) as at:
         unusable(t, row.secure(at, here().ca), row.expired)
 
 
 @case
-def plain_and_secure_mixed_up(t):
+def mixing_up_plain_and_tls_is_reported(t):
     for url, says in row.mixed_up():
         out_of_reach(t, url, says)
 
 
-# ---- Who we are --------------------------------------------------------------------------------
+# ---- Our certificate --------------------------------------------------------------------------------
 
 
 @case
-def a_certificate_is_required(t):
+def a_server_may_require_our_certificate(t):
     with row.start(tls="need") as strict:
         folder = pathlib.Path(strict.ca).parent
         works(t, row.secure(of=strict, ca=strict.ca, cert=folder / "client.pem", key=folder / "client.key"))
@@ -90,7 +89,7 @@ def a_certificate_is_required(t):
 
 
 @case
-def files_that_are_no_certificates(t):
+def bad_certificate_files_are_reported(t):
     folder, junk = certificates(), t.path("junk")
     junk.write_text("junk\n")
     cert, key = folder / "client.pem", folder / "client.key"

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
-"""top - `holdfast top` on a server that is there, away, stopped and there again.
+"""top - `holdfast top` on a server that goes away and comes back.
 
-    test/fault/top.py [FOLDER] redis|postgres|zk [CASE ...]
+    test/fault/top.py [FOLDER] redis|postgres|zookeeper [CASE ...]
 """
 from stores import *  # noqa: F403
 from tmux import *
@@ -9,7 +9,7 @@ import time
 
 
 @case
-def a_line_is_live_and_the_server_may_go(t):
+def top_is_live_and_survives_an_absent_server(t):
     if not os.path.exists(f"{os.path.dirname(hf.HOLDFAST)}/holdfast-top"):
         raise Skip("holdfast-top is not built")
     t.env["HOLDFAST_URL"] = row.url(lease="6s" if row.name == "redis" else "20s")  # see docs/redis.md
@@ -29,7 +29,7 @@ def a_line_is_live_and_the_server_may_go(t):
     row.down()
     try:
         terminal.shows("NOT REACHABLE", row.called("").strip().split(" at ")[0], ">deploy")
-        begin = time.monotonic()  # keys are heard all the same, and nothing is done in vain
+        begin = time.monotonic()  # keys still work, and nothing is broken
         terminal.keys("b")
         terminal.type("deploy")
         terminal.keys("Enter")

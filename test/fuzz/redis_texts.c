@@ -35,7 +35,7 @@ static void hear(char *text)
     struct hf_served_place *place = hf_served_place_new(&served, &req);
     assert(place != NULL);
     hf_served_message(&served, text);
-    assert(served.places == 1 && place->news <= 1);
+    assert(served.places == 1 && place->notified <= 1);
     assert(!place->granted && !place->away); /* it knows no secret */
     hf_served_places_drop(&served);
 }
@@ -43,14 +43,14 @@ static void hear(char *text)
 /* What is taken for a place has a name and a note that end inside of the text. */
 static void read_place(char *text, size_t size)
 {
-    struct hf_ticket ticket;
+    struct hf_place place;
 
-    if (!hf_redis_ticket_parse(text, &ticket))
+    if (!hf_redis_place_parse(text, &place))
         return;
-    assert(ticket.line > text && ticket.line <= text + size);
-    assert(ticket.note > ticket.line && ticket.note <= text + size);
-    assert(ticket.line + strlen(ticket.line) + 1 == ticket.note);
-    assert(ticket.token == ticket.seq);
+    assert(place.line > text && place.line <= text + size);
+    assert(place.note > place.line && place.note <= text + size);
+    assert(place.line + strlen(place.line) + 1 == place.note);
+    assert(place.token == place.seq);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,7 +1,7 @@
 /* zookeeper_names.c - anything as the names in a folder, one a line. */
 #include "base/name.h"
 #include "fuzz/fuzz.h"
-#include "store/zookeeper/names.h"
+#include "store/zookeeper/line/names.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void check_place(const struct hf_zk_child *child)
     struct hf_zk_child again;
 
     assert(child->number >= INT32_MIN && child->number <= INT32_MAX);
-    if (hf_shape_strange(&child->shape)) /* in the way, and no name of ours */
+    if (hf_shape_invalid(&child->shape)) /* in the way, and no name of ours */
         return;
     assert(child->shape.weight >= 1 && child->shape.weight <= child->shape.capacity);
     hf_zk_child_name(style, &child->shape, UUID, child->number, text);

@@ -1,6 +1,6 @@
 /* zookeeper_reply.c - anything as what a server sends. */
 #include "fuzz/fuzz.h"
-#include "store/zookeeper/wire.h"
+#include "store/zookeeper/wire/wire.h"
 
 #include <assert.h>
 #include <stdlib.h>

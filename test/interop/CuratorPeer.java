@@ -1,17 +1,17 @@
-// CuratorPeer.java - a Java process that uses Curator's locks, told what to do by the
-// interop tests.
+// CuratorPeer.java - a Java process that uses Curator's locks, driven by the interop
+// tests.
 //
 //     CuratorPeer MODE CONNECT PATH [ARGUMENT...]
 //
 //     turns TOTAL FILE      take turns with others: add one to the number in FILE until it
 //                           is TOTAL.  The file has no lock of its own
 //     rw ROUNDS FILE PERCENT   read, or in PERCENT of the rounds change, two numbers in
-//                           FILE that must always be alike
+//                           FILE that must always be equal
 //     hold, holdread, holdwrite, holdrevocable   acquire, keep until stdin ends, release
-//     try, tryread, trywrite   exit 0 if it could be had at once, else 1
-//     revoke                ask whoever is first in line to give it up
+//     try, tryread, trywrite   exit 0 if the lock was free, else 1
+//     revoke                ask the first in line to give it up
 //
-// Events are lines on stdout.  turns and rw say "ready" and begin when stdin has a line.
+// Events are lines on stdout.  turns and rw print "ready" and begin when stdin has a line.
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.util.List;

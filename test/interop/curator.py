@@ -2,7 +2,7 @@
 
     argv = curator.command("test/interop/CuratorPeer.java", build)
 
-The program is compiled when there is need, and kept in the build folder.
+The program is compiled if necessary, and kept in the build folder.
 """
 import hashlib
 import os
@@ -21,7 +21,7 @@ QUIET = JARS / "slf4j-nop.jar"
 
 
 def compiled(source, build):
-    """The folder with its classes, called after the text they were made from."""
+    """The folder with its classes, named after a hash of the source."""
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     folder = pathlib.Path(build) / "java" / f"{source.stem}-{digest}"
     if folder.exists():
@@ -33,7 +33,7 @@ def compiled(source, build):
                        check=True)
         os.rename(fresh, folder)
     except OSError:
-        if not folder.exists():  # nobody else was quicker
+        if not folder.exists():  # unless another process was quicker
             raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -41,7 +41,7 @@ def compiled(source, build):
 
 
 def command(source, build, *flags):
-    """What to start, arguments to follow; `flags` are the JVM's."""
+    """The command line, without the program's arguments; `flags` are for the JVM."""
     for name in ("java", "javac"):
         if shutil.which(name) is None:
             raise Missing(f"no {name} here")

@@ -1,11 +1,11 @@
-"""kazoo_peer.py - a Python process that uses kazoo's locks, told what to do by the
-interop tests.
+"""kazoo_peer.py - a Python process that uses kazoo's locks, driven by the interop
+tests.
 
     kazoo_peer.py MODE CONNECT PATH [ARGUMENT...]
 
 The modes are those of CuratorPeer.java, except for revoking, which kazoo does not have.
 With STYLE=kazoo in the environment the nodes have kazoo's own names; otherwise they have
-Curator's, because Curator looks at nothing else.  kazoo sees those by an extra pattern, and
+Curator's, because Curator sees no others.  kazoo sees those by an extra pattern, and
 writes them because the name of its lock is replaced.
 """
 import os

@@ -1,4 +1,4 @@
-/* peer.c - a process that uses Holdfast's locks, told what to do by the interop tests.
+/* peer.c - a process that uses Holdfast's locks, driven by the interop tests.
  *
  *     peer MODE URL NAME [ARGUMENT...]
  *
@@ -7,7 +7,7 @@
  *
  *     downgrade    hold as writer; as reader from the first line of stdin on
  *
- * A holder says "asked" when it is asked to give the lock up.  Without arguments the
+ * A holder prints "asked" when somebody asks for the lock.  Without arguments the
  * program tests itself, on the memory store.
  */
 #include "holdfast.h"
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DIGITS 20 /* of a number in a file, with the end of its line */
+#define DIGITS 20 /* of a number in a file, with its newline */
 
 static void must(bool ok, const char *what, const char *why)
 {
@@ -65,7 +65,7 @@ static void nap(unsigned *seed)
     nanosleep(&t, NULL);
 }
 
-/* ---- Numbers in a file, with no lock of their own ------------------------------ */
+/* ---- Numbers in a file, which has no lock of its own -------------------------------- */
 
 static int open_file(const char *path)
 {
@@ -91,7 +91,7 @@ static void put(int fd, off_t at, long value)
     must(pwrite(fd, text, DIGITS, at) == DIGITS, "file", "cannot be written");
 }
 
-/* ---- Modes ------------------------------------------------------------------------ */
+/* ---- Modes -------------------------------------------------------------------------- */
 
 static long turns(struct hf_client *client, struct hf_lock *lock, long total, int fd)
 {
@@ -157,7 +157,7 @@ static int attempt(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_report *report;
 
-    /* A try waits for nothing, not for the connection either. */
+    /* A try does not wait for the connection either. */
     check(hf_inspect(client, hf_name(lock), 10000, &report), "inspect", client);
     hf_report_free(report);
     int r = hf_acquire(lock, 0);
@@ -209,7 +209,7 @@ static int play(struct hf_client *client, int argc, char **argv)
     return status;
 }
 
-/* ---- Alone ------------------------------------------------------------------------- */
+/* ---- Testing itself ----------------------------------------------------------------- */
 
 static int shared_file;
 

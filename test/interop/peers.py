@@ -1,4 +1,4 @@
-"""peers.py - locks of Curator, kazoo and Holdfast in one line, for the interop tests.
+"""peers.py - processes with locks of Curator, kazoo and Holdfast in one queue.
 
     from peers import *
 
@@ -6,13 +6,13 @@
     def they_exclude_each_other(t):
         scene = Scene(t)
         holder = scene.peer("curator", "hold")
-        holder.hears("held")
+        holder.until_says("held")
         ...
 
     play()
 
-Each case has a folder of its own on one server; its processes are peers, which say
-in lines what they do (see CuratorPeer.java).  Cases are written as those of the
+Each case has a folder of its own on one server; its processes are peers, which print
+what they do (see CuratorPeer.java).  Cases are written as those of the
 command: see test/cli/hf.py.
 """
 import random
@@ -26,9 +26,9 @@ import zkwire  # noqa: E402
 import zookeeper  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # kazoo is installed for the system's
-SESSION = 12  # seconds: a busy machine is not to end one
-SHORT = 3  # of those that are to die
-PATIENCE = 60  # seconds; it takes a moment until a JVM runs
+SESSION = 12  # seconds: none expires on a busy machine
+SHORT = 3  # seconds, for peers that are killed
+PATIENCE = 60  # seconds; a JVM takes a moment to start
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 server = None  # of all cases
@@ -57,10 +57,10 @@ class Peer:
         text = self.err.read_text().strip().splitlines()
         return text[-1] if text else "nothing on stderr"
 
-    def hears(self, word):
-        """Wait until it has said the word."""
+    def until_says(self, word):
+        """Wait until it has printed the word."""
         def there():
-            ended = self.process.poll() is not None  # asked first: it may speak, and then end
+            ended = self.process.poll() is not None  # first: it may print the word and then end
             if self.said(word):
                 return True
             self.test.true(not ended,
@@ -69,13 +69,13 @@ class Peer:
         self.test.until(f"{self.kind} says {word}", there, PATIENCE)
 
     def tell(self):
-        """An empty line: begin, or do the next."""
+        """Send an empty line: begin, or take the next step."""
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
 
-    def let_go(self):
+    def release(self):
         self.process.stdin.close()
-        self.hears("released")
+        self.until_says("released")
         self.ends()
 
     def ends(self):
@@ -88,7 +88,7 @@ class Peer:
 
 
 class Scene:
-    """One lock, "a", in a folder of its own, and who uses it."""
+    """One lock, "a", in a folder of its own, and its users."""
 
     def __init__(self, test, style=None):
         self.test, self.style = test, style
@@ -137,7 +137,7 @@ class Scene:
             return zk.data(f"{self.folder}/{name}")
 
     def joins(self, kind, mode="hold", **more):
-        """Start one and wait until it is the last in line."""
+        """Start a peer and wait until it is the last in line."""
         before = len(self.nodes())
         peer = self.peer(kind, mode, **more)
         self.test.until(f"{kind} is in line", lambda: len(self.nodes()) > before, PATIENCE)
@@ -145,11 +145,11 @@ class Scene:
 
     def holds(self, kind, mode="hold", **more):
         peer = self.peer(kind, mode, **more)
-        peer.hears("held")
+        peer.until_says("held")
         return peer
 
     def nobody_else(self, peers, seconds=0.3):
-        """For a while, none of these has it."""
+        """For a while, none of these holds the lock."""
         end = hf.time.monotonic() + seconds
         while hf.time.monotonic() < end:
             for peer in peers:
@@ -158,18 +158,18 @@ class Scene:
             hf.time.sleep(0.02)
 
     def gone_before_held(self, place, waiters):
-        """Wait until these have the lock, none of them while a dead one's place is there."""
+        """Wait until these have the lock, none of them while the place of the dead peer exists."""
         looks = 0
 
         def all_held():
             nonlocal looks
             held = [peer.said("held") for peer in waiters]
             there = place in self.nodes()
-            self.test.true(not (there and any(held)), f"held while {place} is there still")
+            self.test.true(not (there and any(held)), f"held while {place} still exists")
             looks += there
             return all(held)
         self.test.until("they have it", all_held, PATIENCE)
-        self.test.true(looks > 0, "the session of the dead was over at once")
+        self.test.true(looks > 0, "the session of the dead peer ended at once")
 
     def numbers(self, *values):
         """A file with numbers, for turns and rw."""
@@ -178,9 +178,9 @@ class Scene:
         return path
 
     def together(self, peers):
-        """Let all begin at the same moment; returns what each counted."""
+        """Let all begin at the same moment; returns the count of each."""
         for peer in peers:
-            peer.hears("ready")
+            peer.until_says("ready")
         for peer in peers:
             peer.tell()
         for peer in peers:

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
-"""rwlock.py - one read/write lock, and processes that use it by Curator or kazoo and
+"""rwlock.py - one read/write lock, shared by processes with Curator or kazoo, and
 Holdfast.
 
-kazoo's readers take no part where somebody may come at the same moment: a reader of
-kazoo 2.8 waits for writers behind it too, which wait for it.  Nor is a downgrade of
-Curator's tried: before 5.5 a waiting writer gets in between.
+kazoo's readers take no part in cases where several processes may queue at once: a reader
+of kazoo 2.8 also waits for writers behind it, which wait for it.  Curator's downgrade is
+not tested: before 5.5 a waiting writer gets in between.
 
 HF_TURNS: how often each process reads or writes (40).
 """
@@ -32,38 +32,38 @@ def readers_and_writers_of_curator_and_holdfast(t):
 
 
 @case
-def names_are_curators(t):
+def nodes_have_curators_names(t):
     scene = Scene(t)
     readers = [scene.holds("holdfast", "holdread") for _ in range(2)]
     writer = scene.joins("holdfast", "holdwrite")
     for number, (word, name) in enumerate(zip(("READ", "READ", "WRIT"), scene.nodes())):
         t.true(re.fullmatch(f"_c_{UUID}-__{word}__{number:010d}", name), name)
     for reader in readers:
-        reader.let_go()
-    writer.hears("held")
-    writer.let_go()
+        reader.release()
+    writer.until_says("held")
+    writer.release()
 
 
 def exclusion(t, scene, one, other):
-    """What `other` can have while `one` has it."""
+    """Which sides `other` can have while `one` has one."""
     holder = scene.holds(one, "holdread")
     t.true(scene.can(other, "tryread"), f"{other} cannot read with {one}: {scene.nodes()}")
     t.true(not scene.can(other, "trywrite"), f"{other} writes while {one} reads: {scene.nodes()}")
-    holder.let_go()
+    holder.release()
     holder = scene.holds(one, "holdwrite")
     t.true(not scene.can(other, "tryread"), f"{other} reads while {one} writes: {scene.nodes()}")
     t.true(not scene.can(other, "trywrite"), f"{other} writes too: {scene.nodes()}")
-    holder.let_go()
+    holder.release()
 
 
 @case
-def readers_share_and_a_writer_is_alone(t):
+def readers_share_and_writers_exclude(t):
     for one, other in (("curator", "holdfast"), ("holdfast", "curator")):
         exclusion(t, Scene(t), one, other)
 
 
 @case
-def readers_share_and_a_writer_is_alone_with_kazoo(t):
+def readers_share_and_writers_exclude_with_kazoo(t):
     for one, other in (("kazoo", "holdfast"), ("holdfast", "kazoo")):
         exclusion(t, Scene(t, style="kazoo"), one, other)
 
@@ -77,23 +77,23 @@ def first_come_first_served_among_readers_and_writers(t):
     late = [scene.joins("curator", "holdread"), scene.joins("holdfast", "holdread")]
     last = scene.joins("curator", "holdwrite")
     scene.nobody_else([*two, third, *late, last])
-    first.let_go()
+    first.release()
     for reader in two:
-        reader.hears("held")
+        reader.until_says("held")
     scene.nobody_else([third, *late, last])
-    two[0].let_go()
+    two[0].release()
     scene.nobody_else([third, *late, last])
-    two[1].let_go()
-    third.hears("held")
+    two[1].release()
+    third.until_says("held")
     scene.nobody_else([*late, last])
-    third.let_go()
+    third.release()
     for reader in late:
-        reader.hears("held")
+        reader.until_says("held")
     scene.nobody_else([last])
     for reader in late:
-        reader.let_go()
-    last.hears("held")
-    last.let_go()
+        reader.release()
+    last.until_says("held")
+    last.release()
 
 
 @case
@@ -104,14 +104,14 @@ def a_downgrade_lets_no_waiting_writer_in(t):
         writer = scene.joins(kind, "holdwrite")
         reader = scene.joins("curator", "holdread")
         holder.tell()
-        holder.hears("downgraded")
+        holder.until_says("downgraded")
         scene.nobody_else([writer, reader], 0.5)
-        holder.let_go()
-        writer.hears("held")
+        holder.release()
+        writer.until_says("held")
         scene.nobody_else([reader])
-        writer.let_go()
-        reader.hears("held")
-        reader.let_go()
+        writer.release()
+        reader.until_says("held")
+        reader.release()
 
 
 @case
@@ -122,15 +122,15 @@ def a_downgrade_lets_readers_in(t):
     scene.nobody_else(readers)
     holder.tell()
     for reader in readers:
-        reader.hears("held")
+        reader.until_says("held")
     for kind in ("curator", "holdfast"):
         t.true(not scene.can(kind, "trywrite"), f"{kind} writes too: {scene.nodes()}")
     for peer in (holder, *readers):
-        peer.let_go()
+        peer.release()
 
 
 @case
-def a_dead_writer_lets_the_others_in_after_its_session(t):
+def the_lock_of_a_dead_writer_passes_on_after_its_session(t):
     for dying, others in (("curator", "holdfast"), ("holdfast", "curator")):
         scene = Scene(t)
         holder = scene.holds(dying, "holdwrite", session=SHORT)
@@ -139,7 +139,7 @@ def a_dead_writer_lets_the_others_in_after_its_session(t):
         holder.kill()
         scene.gone_before_held(place, readers)
         for reader in readers:
-            reader.let_go()
+            reader.release()
 
 
 @case
@@ -152,7 +152,7 @@ def writers_of_kazoo_with_readers_and_writers_of_holdfast(t):
 
 
 @case
-def kazoo_waits_in_the_same_line(t):
+def kazoo_waits_in_the_same_queue(t):
     scene = Scene(t, style="kazoo")
     holder = scene.holds("holdfast", "holdread")
     t.true(re.fullmatch("[0-9a-f]{32}__rlock__0000000000", scene.nodes()[0]), scene.nodes()[0])
@@ -162,9 +162,9 @@ def kazoo_waits_in_the_same_line(t):
     scene.nobody_else([writer, reader, last])
     for current, behind in ((holder, [writer, reader, last]), (writer, [reader, last]),
                             (reader, [last]), (last, [])):
-        current.hears("held")
+        current.until_says("held")
         scene.nobody_else(behind)
-        current.let_go()
+        current.release()
 
 
 play()

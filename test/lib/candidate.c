@@ -21,7 +21,7 @@ static void on_deposed(struct hf_election *election, int why, void *data)
     me->unpaired += ++me->deposed != me->elected;
 }
 
-void candidate_stand_in(struct candidate *me, struct hf_client *client, const char *name)
+void candidate_join_in(struct candidate *me, struct hf_client *client, const char *name)
 {
     struct hf_election_options options = HF_ELECTION_INIT;
 
@@ -32,12 +32,12 @@ void candidate_stand_in(struct candidate *me, struct hf_client *client, const ch
     assert_int_equal(hf_election_new(client, name, &options, &me->election), 0);
 }
 
-void candidate_stand(struct candidate *me, const char *name)
+void candidate_join(struct candidate *me, const char *name)
 {
-    candidate_stand_in(me, recipe_open(), name);
+    candidate_join_in(me, recipe_open(), name);
 }
 
-void candidate_withdraw(struct candidate *me)
+void candidate_leave(struct candidate *me)
 {
     hf_election_free(me->election);
     hf_close(me->client);
@@ -52,10 +52,10 @@ void recipe_await_count(atomic_int *counter, int value)
     assert_int_equal(*counter, value);
 }
 
-void candidates_stand(struct candidate *crowd, size_t count, const char *name)
+void candidates_join(struct candidate *crowd, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
-        candidate_stand(&crowd[i], name);
+        candidate_join(&crowd[i], name);
         recipe_await_line(crowd[i].client, name, i + 1);
     }
 }

@@ -1,4 +1,4 @@
-/* candidate.h - somebody who takes part in an election, and counts what he hears. */
+/* candidate.h - a candidate of an election, which counts its callbacks. */
 #ifndef HF_TEST_CANDIDATE_H
 #define HF_TEST_CANDIDATE_H
 
@@ -10,19 +10,19 @@ struct candidate {
     struct hf_client   *client;
     struct hf_election *election;
     atomic_int          elected, deposed;
-    atomic_int          unpaired; /* callbacks that came out of turn */
+    atomic_int          unpaired; /* callbacks that do not alternate */
     _Atomic uint64_t    token;
 };
 
-/* Take part, in a client of one's own or in that one. */
-void candidate_stand(struct candidate *me, const char *name);
-void candidate_stand_in(struct candidate *me, struct hf_client *client, const char *name);
+/* Join the election, with a client of its own or with that one. */
+void candidate_join(struct candidate *me, const char *name);
+void candidate_join_in(struct candidate *me, struct hf_client *client, const char *name);
 
-/* The same for `count` of them, one behind the other. */
-void candidates_stand(struct candidate *crowd, size_t count, const char *name);
+/* Join `count` of them, one behind the other. */
+void candidates_join(struct candidate *crowd, size_t count, const char *name);
 
-/* Leave, and close the client. */
-void candidate_withdraw(struct candidate *me);
+/* Free the election, and close the client. */
+void candidate_leave(struct candidate *me);
 
 /* Wait until a counter has reached `value`, 10 s at most; it must not pass it. */
 void recipe_await_count(atomic_int *counter, int value);

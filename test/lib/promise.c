@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_MS 20000 /* for what should take no time: sanitizers are slow */
+#define LIMIT_MS 20000 /* for requests that take no time: sanitizers are slow */
 
 static const char *url;
 
@@ -78,11 +78,11 @@ void player_close(struct player *player)
     player->store = NULL;
 }
 
-void player_submit(struct player *player, struct ask *ask)
+void player_submit(struct player *player, struct request *request)
 {
-    ask->answers = 0;
-    ask->req.done = ask_answered;
-    player->store->impl->submit(player->store, &ask->req);
+    request->answers = 0;
+    request->req.done = request_answered;
+    player->store->impl->submit(player->store, &request->req);
 }
 
 void player_turn(struct player *player, int ms)
@@ -97,21 +97,21 @@ void player_turn(struct player *player, int ms)
     store->impl->process(store, hf_now(), readable);
 }
 
-bool player_await(struct player *player, const struct ask *ask, int ms)
+bool player_await(struct player *player, const struct request *request, int ms)
 {
     hf_time end = hf_now() + ms * HF_MS;
 
-    while (ask->answers == 0 && hf_now() < end)
+    while (request->answers == 0 && hf_now() < end)
         player_turn(player, hf_poll_ms(hf_now(), end));
-    return ask->answers > 0;
+    return request->answers > 0;
 }
 
-int player_run(struct player *player, struct ask *ask)
+int player_run(struct player *player, struct request *request)
 {
-    player_submit(player, ask);
-    if (!player_await(player, ask, LIMIT_MS))
+    player_submit(player, request);
+    if (!player_await(player, request, LIMIT_MS))
         fail_msg("not answered within %d ms", LIMIT_MS);
-    return ask->req.status;
+    return request->req.status;
 }
 
 /* ---- Other processes -------------------------------------------------------- */
@@ -145,7 +145,7 @@ void child_start(struct child *child, void (*body)(struct child *parent))
 
 void child_say(struct child *other)
 {
-    /* If it has ended, its status tells how. */
+    /* If it has ended, its status says why. */
     (void)!send(other->talk, ".", 1, MSG_NOSIGNAL);
 }
 
@@ -167,7 +167,7 @@ int child_status(struct child *child)
 }
 
 void child_take(struct child *parent, struct player *player, struct hf_shape shape,
-                struct ask *ret)
+                struct request *ret)
 {
     player_open(player);
     enter(player, "x", shape, ret);

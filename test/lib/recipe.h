@@ -1,7 +1,7 @@
-/* recipe.h - common ground of the recipe tests.
+/* recipe.h - helps tests that use the library as its users do.
  *
- * Each program runs on any store: its URL is argv[1] or $HF_TEST_URL.  Names
- * are made unique per test, so that tests do not meet in one store.
+ * Each program runs on any store: its URL is argv[1] or $HF_TEST_URL.  Every test has
+ * lock names of its own, so that tests do not disturb each other in one store.
  */
 #ifndef HF_TEST_RECIPE_H
 #define HF_TEST_RECIPE_H
@@ -15,7 +15,8 @@
 
 #include "holdfast.h"
 
-/* For what must be done, on a busy machine too; the first request waits for the connection. */
+/* For calls that must succeed, also on a busy machine; the first one waits for the
+ * connection. */
 #define RECIPE_LIMIT_MS 20000
 
 /* Take the store's URL from the command line; call first in main(). */
@@ -27,7 +28,7 @@ const char *recipe_url(void);
 struct hf_client *recipe_open(void);
 struct hf_client *recipe_open_with(const struct hf_options *options);
 
-/* A name nobody else has, valid until the fourth call after. */
+/* A new name, valid until the fourth call after. */
 const char *recipe_name(void);
 
 /* A lock in `client`. */
@@ -41,7 +42,7 @@ int64_t recipe_ms(void);
 /* Wait until hf_state(lock) is `state`, 10 s at most. */
 void recipe_await(struct hf_lock *lock, enum hf_state state);
 
-/* Wait until `count` places are in the line of `name`, 10 s at most. */
+/* Wait until `count` places are in the queue of `name`, 10 s at most. */
 void recipe_await_line(struct hf_client *client, const char *name, size_t count);
 
 /* The finding of that name; there must be one. */

@@ -2,7 +2,7 @@
 #include "lib/tcpproxy.h"
 
 #include "base/clock.h"
-#include "lib/port.h"
+#include "lib/local_port.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #define LINKS_MAX 64
-#define KEPT      31 /* of what was sent last: the word may come in pieces */
+#define KEPT      31 /* of the last bytes: the word may come in pieces */
 
-enum { UP, DOWN }; /* index; also whose end it is: what comes from there goes that way */
+enum { UP, DOWN }; /* a direction; also the end that sends in it */
 
 struct link {
-    int  fd[2]; /* the client's, the server's; -1: there is no such link */
+    int  fd[2]; /* of the client, of the server; -1: unused */
     bool marked, dead, stranded;
     char tail[KEPT + 1];
 };
@@ -30,7 +30,7 @@ struct tcpproxy {
     pthread_t          thread;
     pthread_mutex_t    mutex;
     int                wake;
-    struct port        port;
+    struct local_port  port;
     bool               ending;
     struct sockaddr_in target;
     char               word[KEPT + 1];
@@ -40,8 +40,8 @@ struct tcpproxy {
     int      cut_way;
     unsigned cut_which;
     uint64_t left;
-    unsigned held[2], swallowed[2]; /* whose, by the way */
-    uint64_t bytes[2][4];           /* by the way and by whose */
+    unsigned held[2], swallowed[2]; /* enum tcpproxy_which, by direction */
+    uint64_t bytes[2][4];           /* by direction and enum tcpproxy_which */
     uint64_t connections;
 };
 
@@ -50,24 +50,24 @@ static unsigned kind(const struct link *link)
     return link->marked ? TCPPROXY_MARKED : TCPPROXY_PLAIN;
 }
 
-/* ---- Connections ------------------------------------------------------------------------ */
+/* ---- Connections --------------------------------------------------------------- */
 
 static void set_up(int fd)
 {
-    /* A server that is frozen must not stop this thread for good. */
+    /* A frozen server must not block this thread. */
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = 1 },
                sizeof(struct timeval));
 }
 
 static void accept_one(struct tcpproxy *proxy)
 {
-    int          client = port_accept(&proxy->port);
+    int          client = local_port_accept(&proxy->port);
     struct link *link = proxy->link;
 
     if (client < 0)
         return;
     proxy->connections++;
-    int server = port_reach(&proxy->target);
+    int server = local_port_reach(&proxy->target);
     if (server < 0) {
         close(client);
         return;
@@ -80,7 +80,7 @@ static void accept_one(struct tcpproxy *proxy)
     set_up(server);
 }
 
-/* ---- Passing on ----------------------------------------------------------------------- */
+/* ---- Passing on ---------------------------------------------------------------- */
 
 static void mark(struct tcpproxy *proxy, struct link *link, const char *data, size_t size)
 {
@@ -110,7 +110,7 @@ static void strike(struct tcpproxy *proxy, struct link *link)
     link->dead = true;
 }
 
-/* What is there is passed on, up to the byte at which it is to be cut. */
+/* Pass on up to the byte of the cut. */
 static void pass(struct tcpproxy *proxy, struct link *link, int way)
 {
     char   data[16384];
@@ -138,7 +138,7 @@ static void pass(struct tcpproxy *proxy, struct link *link, int way)
         strike(proxy, link);
 }
 
-/* Without a reset where that can be helped: what was passed on arrives. */
+/* Without a reset if possible, so that the bytes before arrive. */
 static void sweep(struct tcpproxy *proxy, bool all)
 {
     for (struct link *link = proxy->link; link < proxy->link + LINKS_MAX; link++) {
@@ -150,7 +150,7 @@ static void sweep(struct tcpproxy *proxy, bool all)
     }
 }
 
-/* ---- The thread ----------------------------------------------------------------------- */
+/* ---- The thread ---------------------------------------------------------------- */
 
 static void prepare(struct tcpproxy *proxy, struct pollfd *ends)
 {
@@ -204,21 +204,21 @@ static void *run(void *data)
     return NULL;
 }
 
-/* ---- The calls ------------------------------------------------------------------------ */
+/* ---- The calls ----------------------------------------------------------------- */
 
 struct tcpproxy *tcpproxy_start(const char *target, const char *word)
 {
     struct tcpproxy *proxy = calloc(1, sizeof *proxy);
 
     assert(proxy != NULL);
-    proxy->target = port_parse(target);
+    proxy->target = local_port_parse(target);
     snprintf(proxy->word, sizeof proxy->word, "%s", word != NULL ? word : "");
     for (size_t i = 0; i < LINKS_MAX; i++)
         proxy->link[i].fd[UP] = proxy->link[i].fd[DOWN] = -1;
     pthread_mutex_init(&proxy->mutex, NULL);
     proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert(proxy->wake >= 0);
-    port_open(&proxy->port);
+    local_port_open(&proxy->port);
     int r = pthread_create(&proxy->thread, NULL, run, proxy);
     assert(r == 0);
     return proxy;
@@ -243,7 +243,7 @@ void tcpproxy_stop(struct tcpproxy *proxy)
     proxy->ending = true;
     unlock_and_wake(proxy);
     pthread_join(proxy->thread, NULL);
-    port_close(&proxy->port);
+    local_port_close(&proxy->port);
     close(proxy->wake);
     pthread_mutex_destroy(&proxy->mutex);
     free(proxy);
@@ -326,14 +326,14 @@ void tcpproxy_strand(struct tcpproxy *proxy, bool strand)
 void tcpproxy_aim(struct tcpproxy *proxy, const char *target)
 {
     lock(proxy);
-    proxy->target = port_parse(target);
+    proxy->target = local_port_parse(target);
     unlock_and_wake(proxy);
 }
 
 void tcpproxy_refuse(struct tcpproxy *proxy, bool refuse)
 {
     lock(proxy);
-    port_listen(&proxy->port, !refuse);
+    local_port_listen(&proxy->port, !refuse);
     unlock_and_wake(proxy);
 }
 

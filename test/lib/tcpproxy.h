@@ -1,9 +1,9 @@
-/* tcpproxy.h - a way to any server that fails when told to.
+/* tcpproxy.h - a proxy before any server, which fails when told to.
  *
  * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes bytes on
- * to a server and back.  It does not know what the bytes mean; it counts bytes and
- * connections.  Connections in which a certain word was sent to the server are marked, so
- * that a fault can be made on those only, or on the others only.
+ * to a server and back.  It counts bytes and connections.  Connections in which a certain
+ * word was sent to the server are marked, so that a fault can hit only those, or only the
+ * others.
  *
  *     struct tcpproxy *proxy = tcpproxy_start(getenv("HF_REDIS_ADDRESS"), "SUBSCRIBE");
  *     tcpproxy_cut(proxy, TCPPROXY_DOWN, TCPPROXY_PLAIN, 17);
@@ -29,42 +29,42 @@ enum tcpproxy_way {
 
 /* Which connections. */
 enum tcpproxy_which {
-    TCPPROXY_PLAIN = 1,  /* in which the word was not sent, or not yet */
+    TCPPROXY_PLAIN = 1,  /* in which the word was not sent yet */
     TCPPROXY_MARKED = 2, /* in which it was */
     TCPPROXY_ALL = 3,
 };
 
-/* `target` is "host:port", the host as a number.  `word`: what marks, in capitals or not;
- * NULL: nothing does. */
+/* `target` is "host:port", the host as a number.  `word` marks connections, in
+ * upper or lower case; NULL: none. */
 struct tcpproxy *tcpproxy_start(const char *target, const char *word);
 void             tcpproxy_stop(struct tcpproxy *proxy); /* ends all connections */
 
 /* "127.0.0.1:port", the proxy's until it is stopped. */
 const char *tcpproxy_address(const struct tcpproxy *proxy);
 
-/* Pass `bytes` more on this way (UP or DOWN), counted over all these connections, then
- * end the one that was the last, both ways.  Strikes once; in the place of any before. */
+/* Pass `bytes` more in this direction (UP or DOWN), counted over all these connections,
+ * then close the one that sent the last.  Strikes once; replaces an earlier cut. */
 void tcpproxy_cut(struct tcpproxy *proxy, enum tcpproxy_way way,
                   enum tcpproxy_which which, uint64_t bytes);
-void tcpproxy_forget(struct tcpproxy *proxy); /* no cut any more */
+void tcpproxy_forget(struct tcpproxy *proxy); /* no cut */
 
 /* Has it struck?  Or does it within `ms`? */
 bool tcpproxy_has_struck(struct tcpproxy *proxy);
 bool tcpproxy_await(struct tcpproxy *proxy, int ms);
 
-/* What lasts.  Each takes the place of the one before of its kind; NOBODY: no longer. */
+/* Lasting faults.  Each call replaces the one before; NOBODY ends the fault. */
 #define TCPPROXY_NOBODY ((enum tcpproxy_which)0)
 
-/* Pass nothing on, not even that somebody closed; later all of it. */
+/* Pass nothing on, not even a close; afterwards all of it. */
 void tcpproxy_hold(struct tcpproxy *proxy, enum tcpproxy_way way,
                    enum tcpproxy_which which);
 
-/* Lose what is sent. */
+/* Drop all bytes. */
 void tcpproxy_swallow(struct tcpproxy *proxy, enum tcpproxy_way way,
                       enum tcpproxy_which which);
 
-/* The connections open now pass nothing up until told otherwise; new ones do.  What was
- * sent in them arrives late, in spite of all that was sent in newer ones before. */
+/* The connections that are open now pass nothing up until this ends; new ones do.  So
+ * their bytes arrive after those of newer connections. */
 void tcpproxy_strand(struct tcpproxy *proxy, bool strand);
 
 /* New connections go to another server. */
@@ -73,7 +73,7 @@ void tcpproxy_aim(struct tcpproxy *proxy, const char *target);
 /* Refuse new connections. */
 void tcpproxy_refuse(struct tcpproxy *proxy, bool refuse);
 
-/* End these connections now, as if the cable was pulled and put back. */
+/* Close these connections now. */
 void tcpproxy_drop(struct tcpproxy *proxy, enum tcpproxy_which which);
 
 /* Bytes passed on and connections accepted since the start; connections open now. */

@@ -13,21 +13,21 @@
 
 #define LINKS_MAX 256
 
-/* ---- The port ------------------------------------------------------------------------- */
+/* ---- The port ------------------------------------------------------------------ */
 
 void port_settle(struct zkproxy *proxy)
 {
-    port_listen(&proxy->port, proxy->refuse_until <= hf_now());
+    local_port_listen(&proxy->port, proxy->refuse_until <= hf_now());
 }
 
 static void accept_one(struct zkproxy *proxy)
 {
-    int client = port_accept(&proxy->port);
+    int client = local_port_accept(&proxy->port);
 
     if (client < 0)
         return;
     proxy->connections++;
-    int server = port_reach(&proxy->target);
+    int server = local_port_reach(&proxy->target);
     if (server < 0) {
         setsockopt(client, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },
                    sizeof(struct linger));
@@ -39,7 +39,7 @@ static void accept_one(struct zkproxy *proxy)
     link_add(proxy, client, server);
 }
 
-/* ---- The thread ----------------------------------------------------------------------- */
+/* ---- The thread ---------------------------------------------------------------- */
 
 static size_t prepare(struct zkproxy *proxy, struct pollfd *ends, int *timeout)
 {
@@ -94,14 +94,14 @@ static void *run(void *data)
     return NULL;
 }
 
-/* ---- The calls ------------------------------------------------------------------------ */
+/* ---- The calls ----------------------------------------------------------------- */
 
 struct zkproxy *zkproxy_start(const char *target)
 {
     struct zkproxy *proxy = calloc(1, sizeof *proxy);
 
     assert(proxy != NULL);
-    proxy->target = port_parse(target);
+    proxy->target = local_port_parse(target);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -110,7 +110,7 @@ struct zkproxy *zkproxy_start(const char *target)
     pthread_mutex_init(&proxy->mutex, NULL);
     proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert(proxy->wake >= 0);
-    port_open(&proxy->port);
+    local_port_open(&proxy->port);
     int r = pthread_create(&proxy->thread, NULL, run, proxy);
     assert(r == 0);
     return proxy;
@@ -135,7 +135,7 @@ void zkproxy_stop(struct zkproxy *proxy)
     proxy->ending = true;
     unlock_and_wake(proxy);
     pthread_join(proxy->thread, NULL);
-    port_close(&proxy->port);
+    local_port_close(&proxy->port);
     close(proxy->wake);
     pthread_mutex_destroy(&proxy->mutex);
     pthread_cond_destroy(&proxy->strike);
@@ -233,7 +233,7 @@ void zkproxy_swallow_pings(struct zkproxy *proxy, bool swallow)
     unlock_and_wake(proxy);
 }
 
-/* ---- Counts --------------------------------------------------------------------------- */
+/* ---- Counts -------------------------------------------------------------------- */
 
 uint64_t zkproxy_requests(struct zkproxy *proxy, int32_t opcode)
 {

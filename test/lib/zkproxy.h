@@ -1,10 +1,10 @@
-/* zkproxy.h - a way to a ZooKeeper server that fails when told to.
+/* zkproxy.h - a proxy before a ZooKeeper server, which fails when told to.
  *
  * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes frames
- * on to a server and back, one by one.  It counts them, and makes one of the faults below
- * at exactly the request asked for.  Several proxies may go to one server.  Bytes that
- * are not ZooKeeper's protocol (TLS, four-letter words) are passed on; only bytes are
- * counted then.
+ * on to a server and back, one by one.  It counts them, and causes one of the faults
+ * below at exactly the request that the rule names.  Several proxies may go to one
+ * server.  Bytes that are not ZooKeeper's protocol (TLS, four-letter words) are passed
+ * on, and only counted.
  *
  *     struct zkproxy *proxy = zkproxy_start(getenv("HF_ZK"));
  *     zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 15, 1 });
@@ -44,7 +44,7 @@ enum zkproxy_fault {
 };
 
 enum {
-    ZKPROXY_CONNECT = 0,     /* opcode: what begins or resumes a session */
+    ZKPROXY_CONNECT = 0,     /* opcode: begins or resumes a session */
     ZKPROXY_ANY = INT32_MIN, /* opcode: all but ZKPROXY_CONNECT and pings */
 };
 
@@ -52,17 +52,17 @@ struct zkproxy_rule {
     enum zkproxy_fault fault;
     int32_t            opcode;
     uint64_t           nth; /* 1: the first of them from now on, on any connection */
-    int                refuse_ms; /* then act as zkproxy_refuse() says */
+    int                refuse_ms; /* then zkproxy_refuse() for so long */
 };
 
-/* Set the rule, in the place of any before.  It strikes once.  NULL: none. */
+/* Set the rule; replaces an earlier one.  It strikes once.  NULL: none. */
 void zkproxy_rule(struct zkproxy *proxy, const struct zkproxy_rule *rule);
 
 /* Has it struck?  Or does it within `ms`? */
 bool zkproxy_has_struck(struct zkproxy *proxy);
 bool zkproxy_await(struct zkproxy *proxy, int ms);
 
-/* ---- Faults that last --------------------------------------------------------------- */
+/* ---- Faults that last ---------------------------------------------------------- */
 
 enum zkproxy_way {
     ZKPROXY_UP = 1,   /* from the client to the server */
@@ -70,24 +70,24 @@ enum zkproxy_way {
     ZKPROXY_BOTH = 3,
 };
 
-/* Pass nothing on, not even that somebody closed, until it thaws; then all of it, late.
- * New connections are accepted and wait too. */
+/* Pass nothing on, not even a close, until zkproxy_thaw(); then all of it.  New
+ * connections are accepted, and wait, too. */
 void zkproxy_freeze(struct zkproxy *proxy, enum zkproxy_way way);
 void zkproxy_thaw(struct zkproxy *proxy);
 
-/* What comes from now on is so long on its way; 0: no longer. */
+/* Delay all bytes from now on; 0: no delay. */
 void zkproxy_delay(struct zkproxy *proxy, enum zkproxy_way way, int ms);
 
-/* Refuse new connections for so long; -1: until told otherwise; 0: no longer. */
+/* Refuse new connections for `ms`; -1: until the next call; 0: accept them. */
 void zkproxy_refuse(struct zkproxy *proxy, int ms);
 
-/* End all connections now, as if the cable was pulled and put back. */
+/* Close all connections now. */
 void zkproxy_drop(struct zkproxy *proxy);
 
-/* Let no ping arrive. */
+/* Drop all pings. */
 void zkproxy_swallow_pings(struct zkproxy *proxy, bool swallow);
 
-/* ---- Counts since the start ----------------------------------------------------------- */
+/* ---- Counts since the start ---------------------------------------------------- */
 
 /* Requests read from clients, pings and those that were dropped included. */
 uint64_t zkproxy_requests(struct zkproxy *proxy, int32_t opcode);

@@ -1,15 +1,15 @@
-/* zkproxy_inner.h - what the parts of the proxy share.
+/* zkproxy_inner.h - shared by the two files of the proxy.
  *
  * zkproxy.c       the calls, the thread and the port
  * zkproxy_link.c  one connection: two ways, frames, and the rule
  *
- * Everything is done under the mutex, but for waiting.
+ * Everything but waiting is done under the mutex.
  */
 #ifndef HF_TEST_ZKPROXY_INNER_H
 #define HF_TEST_ZKPROXY_INNER_H
 
 #include "base/clock.h"
-#include "lib/port.h"
+#include "lib/local_port.h"
 #include "lib/zkproxy.h"
 
 #include <netinet/in.h>
@@ -44,7 +44,7 @@ struct link {
     struct link *next;
     struct way   way[WAYS];
     bool         dead;
-    bool         reset;   /* dead, and to be felt so by the client */
+    bool         reset;   /* close it with a reset to the client */
     bool         awaited; /* the rule strikes at the answer with this xid */
     bool         connect; /* the answer awaited is the very first */
     int32_t      xid;
@@ -54,10 +54,10 @@ struct zkproxy {
     pthread_mutex_t    mutex;
     pthread_cond_t     strike;
     pthread_t          thread;
-    int                wake; /* an eventfd: something was asked for */
+    int                wake; /* an eventfd: a call has changed something */
     bool               ending;
     struct sockaddr_in target;
-    struct port        port;
+    struct local_port  port;
     struct link       *links;
 
     struct zkproxy_rule rule;
@@ -76,7 +76,7 @@ struct zkproxy {
     size_t tallies;
 };
 
-/* Take two connected sockets, which are the link's from now on. */
+/* Make a link of two connected sockets; it owns them. */
 void link_add(struct zkproxy *proxy, int client, int server);
 
 /* Fill in what to poll for, [0] at the client and [1] at the server, and lower `*wake`
@@ -87,7 +87,7 @@ void link_prepare(const struct zkproxy *proxy, const struct link *link,
 /* Pass on what can be. */
 void link_process(struct zkproxy *proxy, struct link *link, const struct pollfd ends[2]);
 
-/* Listen, or refuse, as it should be now. */
+/* Listen or refuse, as set now. */
 void port_settle(struct zkproxy *proxy);
 
 /* Close the dead ones, or all. */

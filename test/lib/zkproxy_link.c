@@ -36,7 +36,8 @@ void link_add(struct zkproxy *proxy, int client, int server)
 
 static void link_free(struct link *link)
 {
-    /* The server sees an end and no reset, so that it still takes what was passed on. */
+    /* The server gets a close without a reset, so that it still reads the bytes
+     * before. */
     if (link->reset)
         setsockopt(link->way[UP].in, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },
                    sizeof(struct linger));
@@ -69,7 +70,7 @@ void links_sweep(struct zkproxy *proxy, bool all)
     }
 }
 
-/* ---- The rule ------------------------------------------------------------------------ */
+/* ---- The rule ------------------------------------------------------------------ */
 
 static void strike(struct zkproxy *proxy, struct link *link)
 {
@@ -113,7 +114,7 @@ static bool is_meant(const struct zkproxy *proxy, int32_t opcode)
     return opcode == proxy->rule.opcode;
 }
 
-/* A request was read.  False: it is not to be passed on. */
+/* A request was read.  False: drop it. */
 static bool take_request(struct zkproxy *proxy, struct link *link,
                          const unsigned char *body, size_t size)
 {
@@ -150,9 +151,9 @@ static bool take_answer(struct zkproxy *proxy, struct link *link,
     return !link->dead;
 }
 
-/* ---- One way ------------------------------------------------------------------------- */
+/* ---- One way ------------------------------------------------------------------- */
 
-/* How much of a chunk may go; a cut lets only so much through. */
+/* How much of a chunk may be sent: a cut allows only so much. */
 static size_t allowance(const struct zkproxy *proxy, int which, size_t size)
 {
     enum zkproxy_fault cut = which == UP ? ZKPROXY_CUT_UP : ZKPROXY_CUT_DOWN;
@@ -222,7 +223,7 @@ static void enqueue(const struct zkproxy *proxy, struct way *way, int which,
     way->last = &chunk->next;
 }
 
-/* Pass on the frames that are complete; what is none of ZooKeeper's as it comes. */
+/* Pass on complete frames, and bytes of other protocols as they come. */
 static void take_frames(struct zkproxy *proxy, struct link *link, int which)
 {
     struct way *way = &link->way[which];
@@ -271,7 +272,7 @@ static void receive(struct zkproxy *proxy, struct link *link, int which)
     }
 }
 
-/* ---- The link ------------------------------------------------------------------------ */
+/* ---- The link ------------------------------------------------------------------ */
 
 void link_prepare(const struct zkproxy *proxy, const struct link *link,
                   struct pollfd ends[2], hf_time *wake)
@@ -291,7 +292,7 @@ void link_prepare(const struct zkproxy *proxy, const struct link *link,
     }
     for (int i = 0; i < 2; i++)
         if (ends[i].events == 0)
-            ends[i].fd = -1; /* poll() would tell of its end again and again */
+            ends[i].fd = -1; /* poll() would report its end again and again */
 }
 
 void link_process(struct zkproxy *proxy, struct link *link, const struct pollfd ends[2])

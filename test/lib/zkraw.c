@@ -56,7 +56,7 @@ static void begin(struct zkraw *raw, int32_t xid, int32_t opcode)
     zkraw_put_int(raw, opcode);
 }
 
-/* If the other end is gone, receiving will tell. */
+/* If the peer has closed, receiving will fail. */
 static void send_frame(struct zkraw *raw)
 {
     unsigned char bytes[4 + sizeof raw->frame];

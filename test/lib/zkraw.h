@@ -1,7 +1,7 @@
-/* zkraw.h - a ZooKeeper client of few lines, to see and do what a real one hides.
+/* zkraw.h - a small ZooKeeper client, to see and do what a complete one hides.
  *
- * It shares no code with Holdfast's.  It sends what it is told and waits for nothing
- * by itself: no pings, no watches, nothing again.
+ * It shares no code with Holdfast.  It sends only what the test says: no pings, no
+ * watches, no retries.
  */
 #ifndef HF_TEST_ZKRAW_H
 #define HF_TEST_ZKRAW_H
@@ -31,16 +31,16 @@ struct zkraw {
 void zkraw_put_int(struct zkraw *raw, int32_t value);
 void zkraw_put_text(struct zkraw *raw, const char *text);
 
-/* Connect to the first of "127.0.0.1:port,..."; the descriptor, or -1 with errno. */
+/* Connect to the first of "127.0.0.1:port,...": the descriptor, or -1 with errno. */
 int zkraw_connect(const char *address);
 
-/* The same, and begin a session.  False: no welcome came; `fd` may be open. */
+/* The same, and begin a session.  False: refused; `fd` may be open. */
 bool zkraw_open(struct zkraw *raw, const char *address, int session_ms);
 
 /* End the session, and the connection. */
 void zkraw_close(struct zkraw *raw);
 
-/* Send a request with nothing in it. */
+/* Send a request without a body. */
 void zkraw_send(struct zkraw *raw, int32_t xid, int32_t opcode);
 
 /* The next answer into `frame`; false: none within `ms`, or the connection is over. */
@@ -49,13 +49,13 @@ bool zkraw_receive(struct zkraw *raw, int ms);
 /* Four bytes of the answer as a number: at 0 the xid, at 12 the error. */
 int32_t zkraw_int(const struct zkraw *raw, size_t at);
 
-/* Bytes that are no frame. */
+/* Read bytes that are no frame. */
 bool zkraw_receive_bytes(struct zkraw *raw, void *to, size_t size, int ms);
 
 /* Has the other end closed?  Reads a byte if there is one. */
 bool zkraw_is_over(struct zkraw *raw);
 
-/* Make a plain node.  The one with an answer returns the server's error, or 0. */
+/* Create a plain node.  zkraw_create() returns the server's error, or 0. */
 void    zkraw_send_create(struct zkraw *raw, const char *path);
 int32_t zkraw_create(struct zkraw *raw, const char *path);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""doctor - what doctor tells of PostgreSQL servers, and of what can happen to locks there."""
+"""doctor - what doctor finds about PostgreSQL servers, and about dangers to locks there."""
 import contextlib
 import json
 import re
@@ -12,12 +12,12 @@ import postgres  # noqa: E402
 
 
 server = None
-secure = None  # by TLS
+secure = None  # with TLS
 
 
 @contextlib.contextmanager
 def set_for_user(name, value, where=None):
-    """A setting that new connections of ours have."""
+    """A setting for our new connections."""
     where = where or server
     where.sql(f"ALTER ROLE {postgres.USER} SET {name} = '{value}'")
     try:
@@ -28,7 +28,7 @@ def set_for_user(name, value, where=None):
 
 @contextlib.contextmanager
 def set_for_all(name, value, where=None):
-    """A setting of the whole server, which it takes over at once."""
+    """A setting of the whole server, which takes effect at once."""
     where = where or server
 
     def change(text):
@@ -48,32 +48,32 @@ def hf_until(condition):
     hf.Test.until(None, "a setting is taken over", condition)
 
 
-# ---- The server and the way there ------------------------------------------------------------
+# ---- The server and the connection ------------------------------------------------------------
 
 
 @case
-def one_server(t):
+def a_healthy_server_has_no_warnings(t):
     found = findings(t, server.url + "?ttl=1s")
     t.equal(levels(found), {})
     is_like(t, found, "server", rf"127\.0\.0\.1:{server.port}/test, PostgreSQL 1\d\.\d+, by TCP")
     is_like(t, found, "round trip", r".* in \d+\.\d ms")
     t.equal(found["identity"]["text"], "user tester, by password; database test")
-    t.equal(found["session"]["text"], "1 s: so long a dead holder is waited for")
+    t.equal(found["session"]["text"], "1 s: how long others wait for a dead holder")
     is_like(t, found, "deadline", r".* surely ours for (0\.\d|1\.0) s, .*")
     is_like(t, found, "clock", r"the server's is \d\.\d\d\d s (ahead of|behind) ours; .*")
     is_like(t, found, "tokens", r"above \d+")
     is_like(t, found, "connections", r"\d+ of 197 are in use")
-    is_like(t, found, "news", r"by NOTIFY, .*, which has \d+ connections?")
-    is_like(t, found, "lines", r"1 sessions, ours included; 0 hold, 0 wait, \d+ lines are empty")
+    is_like(t, found, "messages", r"by NOTIFY, .*, which has \d+ connections?")
+    is_like(t, found, "lines", r"1 sessions, ours included; 0 hold, 0 wait, \d+ queues are empty")
     t.equal(found["schema"]["text"], f"holdfast, version {postgres.version()}, owned by tester")
     t.equal(found["integrity"]["text"], "ok")
     t.contains(found["standbys"]["text"], "none")
-    t.true("line" not in found and "queue" not in found and "idle" not in found, "of what there is not")
+    t.true("line" not in found and "queue" not in found and "idle" not in found, "findings that do not apply")
     t.lacks(json.dumps(found), postgres.PASSWORD)
 
 
 @case
-def a_line(t):
+def a_name_adds_a_finding_about_its_line(t):
     t.env["HOLDFAST_URL"] = server.url + "?ttl=5s"
     holder, other = t.hold("job"), t.hold("other")
     waiter = t.start("run", "job", "--", "true")
@@ -81,7 +81,7 @@ def a_line(t):
     found = findings(t, server.url, "job")
     t.equal(levels(found), {})
     t.equal(found["line"]["text"], '1 hold "job", 1 wait')
-    is_like(t, found, "lines", r"4 sessions, ours included; 2 hold, 1 wait, \d+ lines are empty")
+    is_like(t, found, "lines", r"4 sessions, ours included; 2 hold, 1 wait, \d+ queues are empty")
     t.equal(findings(t, server.url, "no-such-line")["line"]["text"], '0 hold "no-such-line", 0 wait')
     t.end(holder)
     t.equal(t.finish(waiter).code, 0, "the waiter's status")
@@ -89,14 +89,14 @@ def a_line(t):
 
 
 @case
-def the_way_there(t):
+def unix_sockets_and_tls_are_named(t):
     found = findings(t, f"postgres:///test?host={server.socket}&port={server.port}&user={postgres.USER}")
     is_like(t, found, "server", rf"{server.socket}:{server.port}/test, PostgreSQL [\d.]+, by a Unix socket")
     t.equal((found["identity"]["text"], found["encryption"]["level"]),
             ("user tester; database test", "ok"))
     found = findings(t, secure.url)
     t.contains(found["server"]["text"], "by TLS")
-    t.contains(found["encryption"]["text"], "nobody makes sure")
+    t.contains(found["encryption"]["text"], "is not verified")
     url = secure.url.replace("127.0.0.1", "localhost")
     found = findings(t, f"{url}?sslmode=verify-full&sslrootcert={secure.tls['ca']}")
     t.equal(found["encryption"]["text"], "TLS; the server's certificate is verified")
@@ -104,29 +104,29 @@ def the_way_there(t):
 
 
 @case
-def a_pooler(t):
+def a_pooler_is_a_warning_unless_polling_is_asked_for(t):
     pooler = server.pgbouncer()
     found = findings(t, pooler.url)
-    t.equal(levels(found), {"news": "warn"})
-    tells(t, found, "warn", "news", "there is a pooler between", "polling=yes")
+    t.equal(levels(found), {"messages": "warn"})
+    tells(t, found, "warn", "messages", "there is a pooler between", "polling=yes")
     found = findings(t, pooler.url + "?polling=yes")
     t.equal(levels(found), {})
-    t.contains(found["news"]["text"], "polling=yes in the URL")
-    t.equal(findings(t, server.url + "?polling=yes")["news"]["text"], found["news"]["text"])
+    t.contains(found["messages"]["text"], "polling=yes in the URL")
+    t.equal(findings(t, server.url + "?polling=yes")["messages"]["text"], found["messages"]["text"])
 
 
 @case
-def a_user_who_may_do_everything(t):
-    found = findings(t, server.admin_url(), "-w", "2", code=69)  # whose functions would he call?
+def a_superuser_is_a_warning(t):
+    found = findings(t, server.admin_url(), "-w", "2", code=69)  # it would call the functions of another role
     t.contains(found["link"]["text"], 'has a schema "holdfast" of "tester"')
     server.sql("CREATE DATABASE super", "postgres")
     found = findings(t, server.admin_url("super"))
-    tells(t, found, "warn", "identity", "user postgres, by password, who may do everything", "--grant ROLE")
+    tells(t, found, "warn", "identity", "user postgres, by password, a superuser", "--grant ROLE")
 
 
 @case
-def nobody_elses_functions_are_run_by_it(t):
-    """A superuser asks where others may create functions, and those are found first."""
+def doctor_runs_no_function_of_another_role(t):
+    """A superuser calls doctor where other roles have created functions that the search path finds first."""
     server.sql("CREATE DATABASE traps", "postgres")
     server.sql("ALTER DATABASE traps SET search_path = public, pg_catalog", "postgres")
     findings(t, server.admin_url("traps"))
@@ -142,15 +142,15 @@ def nobody_elses_functions_are_run_by_it(t):
 
 
 @case
-def functions_that_are_not_ours(t):
+def altered_functions_are_a_warning(t):
     server.sql("CREATE DATABASE strange", "postgres")
     server.sql("CREATE ROLE stranger", "strange")
     with server.connect("strange") as link:
         link.run(postgres.schema_text())
         link.run("GRANT USAGE ON SCHEMA holdfast TO PUBLIC; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA holdfast TO PUBLIC;"
-                 "ALTER FUNCTION holdfast.prove SECURITY INVOKER; ALTER FUNCTION holdfast.ask OWNER TO stranger;")
+                 "ALTER FUNCTION holdfast.verify SECURITY INVOKER; ALTER FUNCTION holdfast.ask OWNER TO stranger;")
     tells(t, findings(t, server.url_of("strange")), "warn", "schema",
-          "of its functions are not those that init makes", "do you trust its owner")
+          "of its functions differ from those that init makes", "do you trust its owner")
     server.sql("DROP DATABASE strange WITH (FORCE)", "postgres")
 
 
@@ -158,7 +158,7 @@ def functions_that_are_not_ours(t):
 
 
 @case
-def another_isolation(t):
+def another_isolation_level_is_refused(t):
     with set_for_user("default_transaction_isolation", "serializable"):
         found = findings(t, server.url, "-w", "2", code=69)
         t.contains(found["link"]["text"], "has default_transaction_isolation set: ALTER ROLE")
@@ -166,37 +166,37 @@ def another_isolation(t):
 
 
 @case
-def idle_connections_are_ended(t):
+def a_short_idle_timeout_is_a_warning(t):
     with set_for_user("idle_session_timeout", "2s"):
         found = findings(t, server.url + "?ttl=6s")
-        tells(t, found, "warn", "idle", "silent for 2 s, and ours may be for 2 s", "idle_session_timeout")
-        t.true("idle" not in findings(t, server.url + "?ttl=3s"), "we are never silent so long")
+        tells(t, found, "warn", "idle", "idle for 2 s, and ours may be for 2 s", "idle_session_timeout")
+        t.true("idle" not in findings(t, server.url + "?ttl=3s"), "we are never idle for that long")
 
 
 @case
-def no_connections_left(t):
+def running_out_of_connections_is_a_warning(t):
     with contextlib.ExitStack() as stack:
         for _ in range(180):
             stack.enter_context(server.connect())
         found = findings(t, server.url)
         tells(t, found, "warn", "connections", "of 197 are in use; when all are", "max_connections")
-        tells(t, found, "warn", "news", "which has 18", "a database of their own")
-    t.until("they are gone", lambda: levels(findings(t, server.url)) == {})
+        tells(t, found, "warn", "messages", "which has 18", "a database of their own")
+    t.until("the warning is gone", lambda: levels(findings(t, server.url)) == {})
 
 
 @case
-def files_that_are_not_synced(t):
+def fsync_off_is_a_warning(t):
     with set_for_all("fsync", "off"):
         tells(t, findings(t, server.url), "warn", "disk", "fsync is off: if the machine fails", "fsync = on")
     with set_for_all("full_page_writes", "off"):
         tells(t, findings(t, server.url), "warn", "disk", "full_page_writes is off", "full_page_writes = on")
     with set_for_user("synchronous_commit", "off"):
-        t.equal(findings(t, server.url)["disk"]["level"], "ok")  # we ask for it ourselves
+        t.equal(findings(t, server.url)["disk"]["level"], "ok")  # we set it ourselves
     t.equal(findings(t, server.url)["disk"]["level"], "ok")
 
 
 @case
-def standbys(t):
+def an_asynchronous_standby_is_a_warning(t):
     with postgres.standalone(access=["local replication all trust"]) as other:
         follower = other.standby(settings={"cluster_name": "follower"})
         t.until("it follows", lambda: other.sql("SELECT FROM pg_stat_replication WHERE state = 'streaming'"))
@@ -212,11 +212,11 @@ def standbys(t):
         t.contains(found["link"]["text"], "read-only")
 
 
-# ---- What is kept --------------------------------------------------------------------------------
+# ---- Data ---------------------------------------------------------------------------------------
 
 
 @case
-def a_clock_that_was_set_back(t):
+def a_clock_that_was_set_back_is_mentioned(t):
     hour = 3600 * 10**6
     url = server.createdb("back", schema=True)
     server.sql("UPDATE holdfast.head SET floor = (SELECT extract(epoch FROM clock_timestamp()) * "
@@ -226,12 +226,12 @@ def a_clock_that_was_set_back(t):
 
 
 @case
-def lines_changed_by_hand(t):
+def totals_changed_by_hand_are_a_fault(t):
     url = server.createdb("hand", schema=True)
     t.equal(t.run("run", "a", "--url", url, "--", "true").code, 0)
     server.sql("INSERT INTO holdfast.line VALUES ('job', 1, false, 1, 1, 0, 1, 1)", "hand")
     found = findings(t, url, code=78)
-    tells(t, found, "fault", "integrity", "1 lines count otherwise", "SELECT holdfast.recount()")
+    tells(t, found, "fault", "integrity", "the totals of 1 queues do not match", "SELECT holdfast.recount()")
     server.sql("SELECT holdfast.recount()", "hand")
     tells(t, findings(t, url), "ok", "integrity", "ok")
     server.dropdb("hand")
@@ -243,14 +243,14 @@ def make_dead_rows(where=None, count=21000):
 
 
 def held_up(t, where, by):
-    """It tells what holds vacuum up, once statistics have come."""
+    """doctor names what holds vacuum up, once the statistics are there."""
     like = rf"\d+ rows, \d+ dead ones, \d+\.\d MB; autovacuum is on; {by} holds vacuum up by \d+ transactions"
     found = t.until(like, lambda: re.fullmatch(like, (found := findings(t, where.url))["upkeep"]["text"]) and found)
     tells(t, found, "warn", "upkeep", "autovacuum is on", "end it: until then busy locks get slower")
 
 
 @case
-def dead_rows(t):
+def many_dead_rows_are_a_warning_that_names_the_cause(t):
     with server.connect() as link:
         link.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
         link.run("SELECT 1 FROM pg_class LIMIT 1")
@@ -265,14 +265,14 @@ def dead_rows(t):
     server.sql("ROLLBACK PREPARED 'left'")
     tells(t, findings(t, server.url), "warn", "upkeep", "autovacuum is on", "VACUUM the tables")
     server.sql("VACUUM holdfast.watch")
-    t.until("they are gone", lambda: levels(findings(t, server.url)) == {})
+    t.until("the warning is gone", lambda: levels(findings(t, server.url)) == {})
     with set_for_all("autovacuum", "off"):
         tells(t, findings(t, server.url), "warn", "upkeep", "autovacuum is off", "autovacuum = on")
 
 
 @case
-def a_standby_that_holds_vacuum_up(t):
-    """With a tenth of the dead rows, if it has done so for long."""
+def a_standby_that_holds_vacuum_up_is_named(t):
+    """With a tenth of the dead rows, if it has done so for a long time."""
     with postgres.standalone(access=["local replication all trust"]) as other:
         follower = other.standby(settings={"cluster_name": "follower", "hot_standby_feedback": "on",
                                            "wal_receiver_status_interval": "1s"})
@@ -281,7 +281,7 @@ def a_standby_that_holds_vacuum_up(t):
         with follower.connect() as link:
             link.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
             link.run("SELECT 1 FROM pg_class LIMIT 1")
-            t.until("the standby tells of it", lambda: other.sql(server_has))
+            t.until("the primary knows of it", lambda: other.sql(server_has))
             other.sql("DO $$ BEGIN FOR i IN 1..2100 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$")
             make_dead_rows(other, 3000)
             other.sql(f"GRANT pg_read_all_stats TO {postgres.USER}")

@@ -1,12 +1,13 @@
-/* failover.c - a primary and its synchronous standby: what is granted is known to both.
+/* failover.c - a primary and its synchronous standby: a grant is on both before it
+ * counts.
  *
- * HF_ROUNDS says how often the standby is promoted under load (2).  In every second round the
- * old primary goes on.
+ * HF_ROUNDS is how often the standby is promoted under load (2).  In every second round
+ * the old primary goes on.
  */
 /* needs: pair */
 #include "lib/promise.h"
-#include "lib/testament.h"
-#include "lib/witness_postgres.h"
+#include "lib/server_postgres.h"
+#include "lib/session_keys.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -16,18 +17,19 @@
 #define TTL_MS  2000
 #define WORKERS 4
 #define CROWD   8
-#define MORE    6 /* locks that each of them wants as well */
+#define MORE    6 /* more locks that each client wants */
 
 /* ---- The standby is away ------------------------------------------------------------- */
 
-/* Somebody, or a timeout, ends what waits for the standby: the server says "done" then. */
+/* Cancel all waits for the standby, as a timeout would: the server answers "done"
+ * then. */
 static long cancel_waits(void)
 {
     return postgres_number("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
                            "WHERE wait_event = 'SyncRep'");
 }
 
-static void a_wait_that_was_cancelled_proves_nothing(void **state)
+static void a_cancelled_wait_for_the_standby_grants_nothing(void **state)
 {
     static struct actor holder, other;
     long                cancelled = 0;
@@ -38,19 +40,19 @@ static void a_wait_that_was_cancelled_proves_nothing(void **state)
     actor_take(&holder);
     actor_take(&other);
     actor_give(&other);
-    witness_tell("away");
+    server_tell("away");
     assert_int_equal(hf_acquire_start(other.lock, ACTOR_LIMIT_MS), 0);
     hf_time end = hf_now() + 2 * TTL_MS * HF_MS;
     while (hf_now() < end) {
         cancelled += cancel_waits();
         if (actor_has(&other))
-            fail_msg("a grant that the standby does not know");
+            fail_msg("a grant that the standby does not have");
         poll(NULL, 0, 20);
     }
     print_message("# %ld waits were cancelled\n", cancelled);
     assert_true(cancelled > 2);
-    assert_int_equal(hf_state(holder.lock), HF_LOST); /* so do renewals prove nothing */
-    witness_tell("back");
+    assert_int_equal(hf_state(holder.lock), HF_LOST); /* nor do renewals count */
+    server_tell("back");
     actor_await(&other, HF_HELD);
     assert_int_equal(hf_release(holder.lock), HF_ELOST);
     actor_take(&holder);
@@ -58,7 +60,7 @@ static void a_wait_that_was_cancelled_proves_nothing(void **state)
     actor_give(&other);
     actor_close(&holder);
     actor_close(&other);
-    witness_empty();
+    server_expect_empty();
 }
 
 static long backends(void)
@@ -78,9 +80,9 @@ static void want_more(struct actor *actor, size_t number, struct hf_lock *ret[MO
     }
 }
 
-/* However long it is away, and however much was sent: the server has no more to do for us than
- * before.  (One that was just told to stop may still be there.) */
-static void who_waits_has_one_connection(void **state)
+/* However long the standby is away, and however many calls were sent.  (A server
+ * process that was just cancelled may still be there.) */
+static void each_client_keeps_to_one_connection_while_the_standby_is_away(void **state)
 {
     static struct actor crowd[CROWD];
     struct hf_lock     *more[CROWD][MORE];
@@ -92,7 +94,7 @@ static void who_waits_has_one_connection(void **state)
     actor_take(&crowd[0]);
     for (size_t i = 1; i < CROWD; i++)
         actor_queue(&crowd[i], i);
-    witness_tell("away");
+    server_tell("away");
     for (size_t i = 0; i < CROWD; i++)
         want_more(&crowd[i], i, more[i]);
     hf_time end = hf_now() + 5 * HF_SEC;
@@ -111,52 +113,52 @@ static void who_waits_has_one_connection(void **state)
     end = hf_now() + 5 * HF_SEC;
     while (backends() > 0 && hf_now() < end)
         poll(NULL, 0, 20);
-    assert_int_equal(backends(), 0); /* though it still waits for the standby */
-    witness_tell("back");
-    actor_open(&crowd[0], 1000, "crowd"); /* they could not say that they leave */
+    assert_int_equal(backends(), 0); /* though the standby is still away */
+    server_tell("back");
+    actor_open(&crowd[0], 1000, "crowd"); /* the others could not say bye */
     actor_take(&crowd[0]);
     actor_give(&crowd[0]);
     actor_close(&crowd[0]);
-    witness_empty();
+    server_expect_empty();
 }
 
-static long tickets(const char *name)
+static long places(const char *name)
 {
-    return postgres_number("SELECT count(*) FROM holdfast.ticket WHERE name = '%s'",
-                           name);
+    return postgres_number("SELECT count(*) FROM holdfast.place WHERE name = '%s'", name);
 }
 
-/* Should it be promoted, the session would be there again.  Nobody can be granted anything
- * meanwhile, so to wait costs nothing. */
-static void a_will_is_executed_when_the_standby_knows(void **state)
+/* If the standby were promoted, the session would exist again.  Nothing can be granted
+ * while it is away, so waiting costs nothing. */
+static void a_session_key_works_once_the_standby_has_the_commit(void **state)
 {
     static struct actor owner, next;
-    struct testament    will;
+    struct session_key  key;
 
     (void)state;
-    actor_open(&owner, TTL_MS, "will");
-    actor_open(&next, TTL_MS, "will");
+    actor_open(&owner, TTL_MS, "key");
+    actor_open(&next, TTL_MS, "key");
     actor_take(&owner);
     actor_queue(&next, 1);
-    testament_take(owner.client, &will);
-    witness_tell("away");
+    session_key_take(owner.client, &key);
+    server_tell("away");
     hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
-    do /* it may take longer than that to get as far as to say it */
-        assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_EDOWN);
-    while (tickets("will") > 1 && hf_now() < end);
-    assert_int_equal(tickets("will"), 1); /* ended, but on the primary alone */
-    assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_EDOWN);
-    witness_tell("back");
-    testament_execute(&will);
+    do /* one call may be too short to reach the server */
+        assert_int_equal(hf_end_session(key.bytes, key.size, 1000, NULL, 0), HF_EDOWN);
+    while (places("key") > 1 && hf_now() < end);
+    assert_int_equal(places("key"),
+                     1); /* the session has ended, but only on the primary */
+    assert_int_equal(hf_end_session(key.bytes, key.size, 1000, NULL, 0), HF_EDOWN);
+    server_tell("back");
+    session_key_end(&key);
     actor_await(&next, HF_HELD);
     actor_await(&owner, HF_LOST);
     actor_give(&next);
     actor_close(&owner);
     actor_close(&next);
-    witness_empty();
+    server_expect_empty();
 }
 
-/* ---- It is promoted ------------------------------------------------------------------- */
+/* ---- The standby is promoted ------------------------------------------------------------------- */
 
 static struct actor     worker[WORKERS];
 static pthread_t        thread[WORKERS];
@@ -164,8 +166,8 @@ static atomic_bool      ending;
 static atomic_uint      holds, wrongs, fallen;
 static _Atomic uint64_t highest;
 
-/* Who else has it, now that we surely have? */
-static void look_around(size_t me)
+/* Count other workers that have the lock while we surely have it. */
+static void count_other_holders(size_t me)
 {
     uint64_t token = hf_token(worker[me].lock);
 
@@ -187,13 +189,13 @@ static void *work(void *data)
     while (!ending) {
         if (hf_acquire(worker[me].lock, 1000) != 0)
             continue;
-        look_around(me);
+        count_other_holders(me);
         (void)hf_release(worker[me].lock);
     }
     return NULL;
 }
 
-/* Until there were some more of them; how long that took. */
+/* Wait until the lock was held `more` times; returns how long that took. */
 static int await_holds(unsigned more)
 {
     hf_time  start = hf_now(), end = start + 4 * ACTOR_LIMIT_MS * HF_MS;
@@ -202,11 +204,11 @@ static int await_holds(unsigned more)
     while (holds < until && hf_now() < end)
         poll(NULL, 0, 2);
     if (holds < until)
-        fail_msg("nobody gets it any more: %s", hf_errmsg(worker[0].client));
+        fail_msg("nobody gets the lock any more: %s", hf_errmsg(worker[0].client));
     return (int)((hf_now() - start) / HF_MS);
 }
 
-static void a_standby_is_promoted(void **state)
+static void locks_survive_a_failover(void **state)
 {
     const char *text = getenv("HF_ROUNDS");
     int         rounds = text != NULL ? atoi(text) : 2;
@@ -219,13 +221,13 @@ static void a_standby_is_promoted(void **state)
     await_holds(20);
     for (int i = 0; i < rounds; i++) {
         bool alive = i % 2 == 1;
-        witness_tell(alive ? "promote" : "promote kill");
+        server_tell(alive ? "promote" : "promote kill");
         int ms = await_holds(1);
         await_holds(20);
         print_message("# round %d, the old primary %s: granted again after %d ms, %u so "
                       "far, %u of two at once\n",
                       i + 1, alive ? "goes on" : "is gone", ms, holds, wrongs);
-        witness_tell("pair");
+        server_tell("pair");
         await_holds(20);
     }
     ending = true;
@@ -235,11 +237,11 @@ static void a_standby_is_promoted(void **state)
         actor_close(&worker[i]);
     assert_int_equal(wrongs, 0);
     assert_int_equal(fallen, 0);
-    witness_empty();
+    server_expect_empty();
 }
 
-/* What the old primary says counts for nothing, though it lives and knows us. */
-static void a_deposed_primary_confirms_nothing(void **state)
+/* Although it is alive and has our session. */
+static void a_deposed_primary_confirms_no_token(void **state)
 {
     static struct actor holder;
     struct hf_client   *client = NULL;
@@ -248,30 +250,30 @@ static void a_deposed_primary_confirms_nothing(void **state)
     (void)state;
     actor_open(&holder, TTL_MS, "deposed");
     uint64_t    token = actor_take(&holder);
-    const char *port = witness_tell("port"); /* of the primary */
+    const char *port = server_tell("port"); /* of the primary */
     snprintf(url, sizeof url, "postgres://tester:s3cret@127.0.0.1:%.*s/test?ttl=60s",
              (int)strcspn(port, "\n"), port);
     assert_int_equal(hf_open(url, NULL, &client), 0);
     assert_int_equal(hf_verify(client, "deposed", token, ACTOR_LIMIT_MS), 0);
-    witness_tell("promote");
+    server_tell("promote");
     for (int i = 0; i < 3; i++)
         assert_int_not_equal(hf_verify(client, "deposed", token, 300), 0);
     hf_close(client);
     (void)hf_release(holder.lock);
-    witness_tell("pair");
+    server_tell("pair");
     actor_close(&holder);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_that_was_cancelled_proves_nothing),
-        cmocka_unit_test(who_waits_has_one_connection),
-        cmocka_unit_test(a_will_is_executed_when_the_standby_knows),
-        cmocka_unit_test(a_deposed_primary_confirms_nothing),
-        cmocka_unit_test(a_standby_is_promoted),
+        cmocka_unit_test(a_cancelled_wait_for_the_standby_grants_nothing),
+        cmocka_unit_test(each_client_keeps_to_one_connection_while_the_standby_is_away),
+        cmocka_unit_test(a_session_key_works_once_the_standby_has_the_commit),
+        cmocka_unit_test(a_deposed_primary_confirms_no_token),
+        cmocka_unit_test(locks_survive_a_failover),
     };
 
-    witness_start();
+    server_find();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,18 @@
 
     test/postgres/fence.py [FOLDER] [CASE ...]
 
-Two holders, of whom the earlier does not know that he lost the lock: his token is lower.
+There are two holders.  The earlier one does not know that it lost the lock; its token is lower.
 """
 import threading
 
-from cases import *  # noqa: F403
+from calls import *  # noqa: F403
 import pq
 
 STALE = "HF002"
 
 
 def bank(count=2):
-    """A database with something to protect, and connections of those who do."""
+    """A database with data to protect, and connections that work on it."""
     there = space()
     there.change("CREATE TABLE account (id int PRIMARY KEY, balance bigint)")
     there.change("INSERT INTO account VALUES (1, 100)")
@@ -34,7 +34,7 @@ def balance(actor):
 
 
 def add(actor, amount):
-    """As an application does it that trusts its lock."""
+    """As an application does it that relies on its lock."""
     actor.link.call("UPDATE account SET balance = $1 WHERE id = 1", balance(actor) + amount)
 
 
@@ -48,8 +48,8 @@ def refused(function, *args):
 
 
 @case
-def readers_come_in_any_order():
-    """As long as they hold it; and nobody whom a writer excludes."""
+def readers_may_call_fence_in_any_order():
+    """While they hold the lock, and not after a writer has had it."""
     many = 4294967295
     there, (old, new) = bank()
     first = old.enter(1, "bank", weight=1, capacity=many)
@@ -57,7 +57,7 @@ def readers_come_in_any_order():
     assert (first.state, second.state) == ("g", "g")
     fence(new, second.seq)
     fence(old, first.seq)
-    assert there.link.call("SELECT token FROM holdfast.fence") == [(second.seq,)], "it never falls"
+    assert there.link.call("SELECT token FROM holdfast.fence") == [(second.seq,)], "the token never falls"
     old.session.leave(1, "bank")
     refused(fence, old, first.seq)
     fence(new, second.seq)
@@ -75,7 +75,7 @@ def a_stale_token_is_refused():
     text = refused(fence, old, 10)
     assert '"bank"' in text and "10" in text and "20" in text, text
     fence(old, 10, "another lock")
-    fence(new, 20)  # as often as one likes
+    fence(new, 20)  # any number of times
     fence(new, 21)
     assert there.link.call("SELECT * FROM holdfast.fence ORDER BY name") == \
         [("another lock", 10), ("bank", 21)]
@@ -90,7 +90,7 @@ def a_later_holder_waits_for_the_earlier_ones_transaction():
         assert balance(old) == 100
         new.begin()
         start_fence(new, 20)
-        assert new.is_stuck(), "it would read what the other is about to change"
+        assert new.is_stuck(), "it would read data that the other is about to change"
         add(old, 1)
         old.link.run(end)
         new.row()
@@ -101,7 +101,7 @@ def a_later_holder_waits_for_the_earlier_ones_transaction():
 
 
 @case
-def an_earlier_holder_is_kept_out_before_he_reads():
+def an_earlier_holder_is_refused_before_it_reads():
     _, (old, new) = bank()
     new.begin()
     fence(new, 20)
@@ -116,7 +116,7 @@ def an_earlier_holder_is_kept_out_before_he_reads():
 
 
 @case
-def what_the_later_one_rolls_back_was_not():
+def a_later_holder_that_rolls_back_leaves_no_trace():
     _, (old, new) = bank()
     new.begin()
     fence(new, 20)
@@ -131,8 +131,8 @@ def what_the_later_one_rolls_back_was_not():
 
 
 @case
-def without_it_an_update_is_lost():
-    """That the test above would notice."""
+def without_fence_an_update_is_lost():
+    """Shows that the tests above would notice."""
     _, (old, new) = bank()
     old.begin(), new.begin()
     seen = balance(old)
@@ -144,8 +144,8 @@ def without_it_an_update_is_lost():
 
 
 @case
-def by_one_snapshot_it_fails_or_is_right():
-    """Repeatable read: who had to wait for the fence could only see what was before."""
+def in_stricter_isolation_levels_fence_fails_or_the_data_is_right():
+    """With repeatable read, a transaction that waited for fence() would still see the old data."""
     for level, before in (("REPEATABLE READ", 5), ("REPEATABLE READ", 0), ("SERIALIZABLE", 5)):
         _, (old, new) = bank()
         if before:
@@ -171,7 +171,7 @@ def by_one_snapshot_it_fails_or_is_right():
 
 
 @case
-def it_holds_up_neither_the_line_nor_other_locks():
+def fence_blocks_neither_the_line_nor_other_locks():
     there, (old, new) = bank()
     token = old.enter(1, "bank").seq
     old.begin()
@@ -189,11 +189,11 @@ def it_holds_up_neither_the_line_nor_other_locks():
     assert new.session.leave(1, "bank") == (0, False)
     new.session.bye(), old.session.bye()
     assert there.link.call("SELECT token FROM holdfast.fence WHERE name = 'bank'") == \
-        [(later.seq,)], "it is remembered longer than the line"
+        [(later.seq,)], "it outlives the line"
 
 
 @case
-def of_many_with_one_lock_each_counts_once():
+def no_update_is_lost_when_many_take_turns():
     there, actors = bank(4)
     faults = []
 
@@ -218,7 +218,7 @@ def of_many_with_one_lock_each_counts_once():
         thread.join()
     assert not faults, faults
     assert balance(actors[0]) == 200
-    assert there.counts()["ticket"] == 0
+    assert there.counts()["place"] == 0
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""init - the schema is made by a role that may, and used by one that may do little else."""
+"""init - who may make the schema, and which rights a role needs to use it."""
 import contextlib
 import json
 import os
@@ -23,7 +23,7 @@ def sql(t, *args):
 
 @contextlib.contextmanager
 def database(t, name, owner=postgres.ADMIN):
-    """In which our user may not make a schema, unless it is his."""
+    """A database in which our user may not make a schema, unless it is the owner."""
     server.sql(f'CREATE DATABASE "{name}" OWNER {owner}', "postgres")
     t.env["HOLDFAST_URL"] = url = server.url_of(name) + "?ttl=4s"
     try:
@@ -46,7 +46,7 @@ def refused(t, database, text):
 
 
 @case
-def whoever_may_makes_it(t):
+def a_role_that_may_create_schemas_makes_it(t):
     with database(t, "own", postgres.USER):
         for _ in range(2):
             done = t.run("init")
@@ -57,7 +57,7 @@ def whoever_may_makes_it(t):
 
 
 @case
-def who_may_not_is_told_what_to_do(t):
+def a_role_that_may_not_is_told_what_to_do(t):
     with database(t, "poor"):
         for args in (["init"], ["run", "a", "--", "true"]):
             done = t.run(*args)
@@ -67,7 +67,7 @@ def who_may_not_is_told_what_to_do(t):
 
 
 @case
-def a_schema_without_rights(t):
+def a_role_without_rights_is_refused(t):
     with database(t, "closed") as url:
         server.sql(sql(t), "closed")
         done = t.run("init")
@@ -79,7 +79,7 @@ def a_schema_without_rights(t):
 
 
 def use_everything(t):
-    """Each function of the schema is called at least once.  To break a lock is not among what is granted."""
+    """Call each function of the schema at least once.  The right to break locks is not granted."""
     for kind in ([], ["-s"], ["-x"], ["--slots", "2"], ["--claim"]):
         t.equal(t.run("run", *kind, f"a{len(kind)}{''.join(kind)}", "--", "true").code, 0, f"run {kind}")
     holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
@@ -110,7 +110,7 @@ def use_everything(t):
 
 LATER, EARLIER = postgres.version() + 1, postgres.version() - 1
 HAIL = "ALTER FUNCTION holdfast.hello RENAME TO hail"
-ALIVE = ("INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, trail) "
+ALIVE = ("INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, log) "
          "VALUES ('0123456789abcdef', 1, 1, 1, 1000, '', 0)")
 
 
@@ -119,11 +119,11 @@ def both_versions(version):
 
 
 @case
-def another_version_is_told_of_and_left_alone(t):
+def another_version_is_named_and_not_changed(t):
     for version, change in ((LATER, "SELECT 1"), (LATER, HAIL), (EARLIER, ALIVE), (EARLIER, f"{ALIVE}; {HAIL}")):
         with database(t, "other", postgres.USER):
             t.equal(t.run("init").code, 0)
-            server.sql(f"UPDATE holdfast.head SET version = {version}; DROP FUNCTION holdfast.prove; {change}",
+            server.sql(f"UPDATE holdfast.head SET version = {version}; DROP FUNCTION holdfast.verify; {change}",
                        "other")
             for args in (["init"], ["run", "-w", "9", "a", "--", "true"]):
                 done = t.run(*args)
@@ -131,11 +131,11 @@ def another_version_is_told_of_and_left_alone(t):
                 t.one_line(done.err)
                 t.contains(done.err, both_versions(version))
                 if version == EARLIER:
-                    t.contains(done.err, "and 1 sessions live in it: SELECT * FROM holdfast.session")
-            t.equal(server.sql("SELECT FROM pg_proc WHERE proname = 'prove'", "other"), [])
+                    t.contains(done.err, "and it has 1 sessions: SELECT * FROM holdfast.session")
+            t.equal(server.sql("SELECT FROM pg_proc WHERE proname = 'verify'", "other"), [])
             t.equal(server.sql("SELECT count(*) FROM holdfast.session", "other"), [(1 if version == EARLIER else 0,)])
             server.sql("DROP SCHEMA holdfast CASCADE", "other")
-        with database(t, "others"):  # nor by a role that may only use it
+        with database(t, "others"):  # the same for a role that may only use it
             server.sql(sql(t, "--grant", postgres.USER), "others")
             server.sql(f"UPDATE holdfast.head SET version = {version}; {change}", "others")
             done = t.run("run", "-w", "9", "a", "--", "true")
@@ -145,7 +145,7 @@ def another_version_is_told_of_and_left_alone(t):
 
 
 @case
-def an_older_version_is_replaced_by_its_owner_alone(t):
+def only_its_owner_replaces_an_older_version(t):
     for change in ("SELECT 1", HAIL):
         with database(t, "replaced", postgres.USER):
             t.equal(t.run("init").code, 0)
@@ -157,8 +157,8 @@ def an_older_version_is_replaced_by_its_owner_alone(t):
             server.sql(f"UPDATE holdfast.head SET version = {EARLIER}; {change}", "kept")
             done = t.run("run", "-w", "9", "a", "--", "true")
             t.equal((done.code, done.out), (69, ""), done.err)
-            t.contains(done.err, 'not of our version, nor ours to change: it, or something in it, belongs to "postgres"')
-            server.sql(sql(t, "--grant", postgres.USER), "kept")  # by its owner
+            t.contains(done.err, 'not of our version, and we may not change it: it, or something in it, belongs to "postgres"')
+            server.sql(sql(t, "--grant", postgres.USER), "kept")  # the owner replaces it
             t.equal(t.run("run", "a", "--", "true").code, 0, "run")
 
 
@@ -194,7 +194,7 @@ HELLO = """
 
 
 @case
-def a_schema_that_somebody_else_has_prepared(t):
+def a_schema_prepared_by_another_role_is_refused(t):
     server.sql("CREATE ROLE mallory")
     for trap in (TABLE, HELLO):
         with database(t, "trojan"):
@@ -215,7 +215,7 @@ def a_schema_that_somebody_else_has_prepared(t):
 def the_rights_that_are_granted_are_enough(t):
     text = sql(t, "--grant", postgres.USER)
     with database(t, "least"):
-        for _ in range(2):  # it may be run again
+        for _ in range(2):  # the script may be run again
             server.sql(text, "least")
         use_everything(t)
         with server.connect("least", postgres.USER) as link:
@@ -224,16 +224,16 @@ def the_rights_that_are_granted_are_enough(t):
                                 "relnamespace = 'holdfast'::regnamespace", "least"):
             refused(t, "least", f"SELECT * FROM holdfast.{name}")
         refused(t, "least", "CREATE TABLE holdfast.more ()")
-        refused(t, "least", "SELECT holdfast.part(NULL, NULL, 0, 'l')")
-        refused(t, "least", "SELECT holdfast.bury('0123456789abcdef', 1)")
+        refused(t, "least", "SELECT holdfast.remove_place(NULL, NULL, 0, 'l')")
+        refused(t, "least", "SELECT holdfast.expire('0123456789abcdef', 1)")
         refused(t, "least", "SELECT holdfast.recount()")
         t.equal(t.run("init").code, 0, "init")
 
 
 @case
-def they_are_no_more_than_is_called(t):
+def only_functions_that_clients_call_are_granted(t):
     granted = set(re.findall(r"holdfast\.(\w+)[,\s]", (SOURCE / "grant.sql").read_text()))
-    calls = (SOURCE / "function.c").read_text() + (SOURCE / "examine.sql").read_text()
+    calls = (SOURCE / "call/function.c").read_text() + (SOURCE / "diagnose.sql").read_text()
     t.equal(granted, set(re.findall(r"holdfast\.(\w+)\(", calls)) - {"break_place"} | {"fence"}, "granted")
     with database(t, "list"):
         server.sql(sql(t, "--grant", postgres.USER), "list")
@@ -247,7 +247,7 @@ def they_are_no_more_than_is_called(t):
 
 
 @case
-def a_role_of_any_name(t):
+def a_role_may_have_any_name(t):
     server.sql('CREATE ROLE "An ""odd"" Role"')
     with database(t, "odd") as url:
         server.sql(sql(t, "--grant", 'An "odd" Role'), "odd")
@@ -257,10 +257,10 @@ def a_role_of_any_name(t):
 
 
 @case
-def the_manual_tells_the_same(t):
-    told = (ROOT / "docs/postgres.md").read_text()
+def the_manual_lists_the_same_rights(t):
+    manual = (ROOT / "docs/postgres.md").read_text()
     for line in (SOURCE / "grant.sql").read_text().replace(':"role"', '"app"').splitlines()[1:]:
-        t.contains(told, line.strip())
+        t.contains(manual, line.strip())
 
 
 @case

@@ -1,6 +1,6 @@
-"""model - what the functions of the PostgreSQL store should do: test/served/rule.py, with the
-rows that they keep of it."""
-from lines import SECRET, TTL, VERSION, Session, Space  # which says where rule is
+"""model - the functions of the PostgreSQL store as a model: test/served/rule.py, and the rows that
+they should write."""
+from calls import SECRET, TTL, VERSION, Session, Space  # which says where rule is
 from rule import LINES, Place, Rule, capacity, is_claim
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\u20ac")
@@ -13,26 +13,26 @@ class Model(Rule):
     def __init__(self, server, rng):
         super().__init__(rng)
         self.space = Space(server, links=3)
-        self.stamps = {}  # of lines that there are
+        self.stamps = {}  # of lines that exist
         self.top = {}  # the highest token of a line
         self.renewals = {}
-        self.told = {}  # messages about a place
+        self.sent = {}  # messages about each place
         for _ in range(3):
             self.join()
         self.sessions[0].keep_history(HISTORY)
         self.number = self.sessions[0].history()[1]
 
-    # ---- What should be
+    # ---- The expected state
 
     def count(self, name):
         self.stamps[name] += 1
 
-    def bury(self, *sessions, what="x"):
-        """All that they have in a line leaves it at once."""
+    def expire(self, *sessions, what="x"):
+        """All places of a session leave a line at once."""
         sids = [session.sid for session in sessions]
         self.watches = {w for w in self.watches if w[1] not in sids}
         for sid in sids:
-            self.surveyors.pop(sid, None)
+            self.store_watchers.pop(sid, None)
         mine = [p for p in self.places.values() if p.session in sessions]
         for p in mine:
             self.event(p, what if p.state == "g" else "l")
@@ -43,14 +43,14 @@ class Model(Rule):
             self.forget_session(session)
 
     def made(self, name):
-        """There may be a line now that was not there."""
+        """A line may have been inserted."""
         if name not in self.stamps:
             rows = self.space.link.call("SELECT changes FROM holdfast.line WHERE name = $1", name)
             assert len(rows) == 1 and rows[0][0] > 10**15, rows
             self.stamps[name] = rows[0][0]
 
     def shown(self, reply, p):
-        """Is this answer about a place of ours right?"""
+        """Check an answer about a place."""
         assert reply.code == 0, reply
         assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
         assert p.seq in (None, reply.seq) and reply.seq > 10**15 and reply.since > 10**15, reply
@@ -58,66 +58,66 @@ class Model(Rule):
         assert reply.asked == p.asked, reply
 
     def check(self):
-        told = [(sid, self.meaning(sid, text)) for sid, text in self.space.messages()]
-        surveyed = {sid for sid, text in told if text == "s"}  # one may be told more than once
-        assert surveyed == {sid for sid, text in self.expected if text == "s"}, told
-        told = [(sid, text) for sid, text in told if text != "s"]
+        heard = [(sid, self.meaning(sid, text)) for sid, text in self.space.messages()]
+        rung = {sid for sid, text in heard if text == "s"}  # may be sent more than once
+        assert rung == {sid for sid, text in self.expected if text == "s"}, heard
+        heard = [(sid, text) for sid, text in heard if text != "s"]
         self.expected = [(sid, text) for sid, text in self.expected if text != "s"]
-        assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
+        assert sorted(heard) == sorted(self.expected), f"heard {heard}, expected {self.expected}"
         self.check_history()
-        for sid, text in self.expected:  # those who poll see by a number that there is news
+        for sid, text in self.expected:  # a client that polls sees the number of messages
             if text[0] not in "ce":
                 owner = f"{sid}:{text.split()[1]}"
-                self.told[owner] = self.told.get(owner, 0) + 1
+                self.sent[owner] = self.sent.get(owner, 0) + 1
         self.expected = []
         there = self.space.everything()
         alive = {s.sid: s.connection for s in self.sessions}
         assert {row["sid"]: row["connection"] for row in there["session"]} == alive
         assert {row["sid"]: row["renewal"] for row in there["session"]} == self.renewals
         assert {(row["name"], row["sid"]) for row in there["watch"]} == self.watches
-        assert {row["sid"] for row in there["surveyor"]} == set(self.surveyors)
-        assert {row["trail"] for row in there["session"]} <= {there["trail"][0]["trail"]}
-        assert there["trail"][0]["trail"] in ((3,) if self.surveyors else (2, 3))
-        self.check_tickets(there["ticket"])
+        assert {row["sid"] for row in there["store_watcher"]} == set(self.surveyors)
+        assert {row["log"] for row in there["session"]} <= {there["change_log"][0]["log"]}
+        assert there["change_log"][0]["log"] in ((3,) if self.surveyors else (2, 3))
+        self.check_places(there["place"])
         self.check_lines(there["line"])
         assert len(there["head"]) == 1
 
     def check_history(self):
-        """Of each line in this order, and of all without gaps."""
+        """The entries of each line are in order, and the numbers have no gaps."""
         if not self.sessions:
             return
-        told, newest = self.sessions[0].history(after=self.number)
-        assert newest == self.number + len(self.events), (newest, self.number, told, self.events)
+        entries, newest = self.sessions[0].history(after=self.number)
+        assert newest == self.number + len(self.events), (newest, self.number, entries, self.events)
         last = range(max(self.number, newest - HISTORY) + 1, newest + 1)
-        assert [record[0] for record in told] == list(last), (told, last)
+        assert [entry[0] for entry in entries] == list(last), (entries, last)
         should = [(what, name, seq, weight, capacity(name), is_claim(name), slot, note, why or None)
                   for what, name, seq, weight, slot, note, why in self.events]
-        told = [tuple(record[1:]) for record in told]
+        entries = [tuple(entry[1:]) for entry in entries]
         for name in LINES if len(should) <= HISTORY else ():
-            there, ends = self.story(told, name), self.story(should, name)
+            there, ends = self.story(entries, name), self.story(should, name)
             assert there == ends, (there, ends)
         self.number, self.events = newest, []
 
     @staticmethod
-    def story(records, name):
-        """In which order several leave is open, and who has which slot then."""
-        own = [record[:6] + record[7:] for record in records if record[1] == name]
+    def story(entries, name):
+        """Without slots, and sorted: several places may leave in any order."""
+        own = [entry[:6] + entry[7:] for entry in entries if entry[1] == name]
         return sorted(own, key=str)
 
     def meaning(self, sid, text):
-        """"g" alone is believed, if it knows the secret and there is no slot; "n" makes its
-        reader look: what for is not said."""
+        """"g" grants by itself, with the grant secret and without a slot.  "n" only makes the owner
+        read its place, so it may mean any grant."""
         if text[0] == "g":
             assert text.endswith(f" {SECRET}") and text.split()[2] == "-1", text
             return " ".join(text.split()[:3])
         grants = [t for s, t in self.expected if s == sid and t.startswith(f"g {text[2:]} ")]
         return grants[0] if text[0] == "n" and grants else text
 
-    def check_tickets(self, rows):
+    def check_places(self, rows):
         rows = {f"{row['sid']}:{row['id']}": row for row in rows}
         assert set(rows) == {*self.places, *self.broken}, rows
         for owner, row in rows.items():
-            assert row["news"] >= self.told.get(owner, 0), (row, self.told)
+            assert row["messages"] >= self.sent.get(owner, 0), (row, self.sent)
         for p in self.places.values():
             row = rows[p.owner]
             there = [row[key] for key in ("name", "seq", "weight", "claim", "state", "slot",
@@ -140,7 +140,7 @@ class Model(Rule):
                 assert (row["capacity"], row["claim"]) == (capacity(name), is_claim(name)), row
             assert row["watched"] or not any(w[0] == name for w in self.watches), row
 
-    # ---- What can be done
+    # ---- Steps
 
     def renewed(self, session):
         row = self.space.link.call("SELECT renewal FROM holdfast.session WHERE sid = $1",
@@ -186,7 +186,7 @@ class Model(Rule):
                 self.shown(session.enter(*args), p)
 
     def maybe_make(self, name):
-        """A line's first stamp is known only once it is there."""
+        """A line's first stamp is known only once its row exists."""
         if name not in self.stamps:
             session = self.sessions[0]
             assert session.watch(name) == (0, False)
@@ -213,7 +213,7 @@ class Model(Rule):
         reply = self.someone().read(self.ids + 1)
         assert (reply.code, reply.state) == (0, "-"), reply
 
-    def amend(self):
+    def downgrade(self):
         p = self.any_place()
         if p and p.weight > 1:
             weight = self.lesser(p)
@@ -223,9 +223,9 @@ class Model(Rule):
                 self.event(p, "d")
                 self.changed(p.name, p)
             for _ in range(2):
-                self.shown(p.session.amend(p.id, weight), p)
+                self.shown(p.session.downgrade(p.id, weight), p)
         else:
-            reply = self.someone().amend(self.ids + 1, 1)
+            reply = self.someone().downgrade(self.ids + 1, 1)
             assert (reply.code, reply.state) == (0, "-"), reply
 
     def break_(self):
@@ -234,9 +234,9 @@ class Model(Rule):
             self.expected.append((p.session.sid, f"b {p.id}"))
             self.broken[p.owner] = p
             assert self.someone().break_place(p.name, p.seq) == 0
-            assert p.session.read(p.id).state == p.session.amend(p.id, 1).state == "-"
+            assert p.session.read(p.id).state == p.session.downgrade(p.id, 1).state == "-"
             assert self.someone().break_place(p.name, p.seq) == 6
-            assert p.session.news()[p.id][0] == "b"
+            assert p.session.messages()[p.id][0] == "b"
         assert self.someone().break_place("no line", 1) == 6
 
     def leave_broken(self):
@@ -244,7 +244,7 @@ class Model(Rule):
             p = self.broken[self.rng.choice(sorted(self.broken))]
             reply = p.session.enter(p.id, p.name, p.weight, capacity(p.name), is_claim(p.name))
             assert (reply.code, reply.state) == (0, "-"), reply
-            for _ in range(2):  # however often: its record goes with the session
+            for _ in range(2):  # again and again: the row goes with the session
                 assert p.session.leave(p.id, p.name) == (0, True)
 
     def ask(self):
@@ -255,11 +255,11 @@ class Model(Rule):
             assert self.someone().ask(p.name, p.seq, p.asked) == 0
         assert self.someone().ask("no line", 1, "") == 6
 
-    def prove(self):
+    def verify(self):
         if p := self.any_place():
-            assert self.someone().prove(p.name, p.seq) == (p.state == "g")
-            assert not self.someone().prove(p.name + "x", p.seq)
-            assert not self.someone().prove(p.name, self.top[p.name] + 1)
+            assert self.someone().verify(p.name, p.seq) == (p.state == "g")
+            assert not self.someone().verify(p.name + "x", p.seq)
+            assert not self.someone().verify(p.name, self.top[p.name] + 1)
 
     def watch(self):
         name, session = self.rng.choice(list(LINES)), self.someone()
@@ -279,32 +279,32 @@ class Model(Rule):
             self.made(name)
             self.watches.add((name, session.sid))
 
-    def survey(self):
+    def watch_store(self):
         session = self.someone()
-        if session.sid not in self.surveyors:
-            (session.stamp, _), names = session.survey(self.rng.choice((0, 0, 5)))
+        if session.sid not in self.store_watchers:
+            (session.stamp, _), names = session.watch_store(self.rng.choice((0, 0, 5)))
             assert names is None
-            self.surveyors[session.sid] = [set(), False]
+            self.store_watchers[session.sid] = [set(), False]
             return
-        should, armed = self.surveyors[session.sid]
+        should, waits = self.surveyors[session.sid]
         if self.rng.random() < 0.1:  # the answer was lost
-            session.survey(session.stamp)
+            session.watch_store(session.stamp)
             if should:
-                (session.stamp, _), names = session.survey(session.stamp)
+                (session.stamp, _), names = session.watch_store(session.stamp)
                 assert names is None
-                self.surveyors[session.sid] = [set(), False]
+                self.store_watchers[session.sid] = [set(), False]
                 return
-            armed = True
-        (session.stamp, unsettled), names = session.survey(session.stamp)
+            waits = True
+        (session.stamp, unsettled), names = session.watch_store(session.stamp)
         assert set(names) == should and len(names) == len(should), (names, should)
-        assert unsettled == (not names and not armed), (unsettled, names, armed)
+        assert unsettled == (not names and not waits), (unsettled, names, waits)
         self.surveyors[session.sid] = [set(), not names]
 
-    def survey_no_more(self):
-        if self.surveyors:
-            sid = self.rng.choice(sorted(self.surveyors))
-            del self.surveyors[sid]
-            next(s for s in self.sessions if s.sid == sid).survey(0, 1)
+    def watch_store_no_more(self):
+        if self.store_watchers:
+            sid = self.rng.choice(sorted(self.store_watchers))
+            del self.store_watchers[sid]
+            next(s for s in self.sessions if s.sid == sid).watch_store(0, 1)
 
     def list(self):
         name = self.rng.choice([*LINES, None])
@@ -317,14 +317,14 @@ class Model(Rule):
         assert all(row[10] in self.renewals.values() and row[11] == TTL for row in rows), rows
 
     def renew(self):
-        """Those in our way are told of: the first few of each line."""
+        """The answer names sessions in our way: the first few of each line."""
         session = self.someone()
         code, number, others = session.renew()
         assert code == 0 and number > max(self.renewals.values())
         waits = {p.name for p in self.line_of(session) if p.state == "w"}
         waits |= {name for name, sid in self.watches if sid == session.sid}
         should = {p.session.sid for name in waits for p in self.line(name)[:8]} - {session.sid}
-        if session.sid in self.surveyors:
+        if session.sid in self.store_watchers:
             should = {s.sid for s in self.sessions} - {session.sid}
         should = {TTL: min(self.renewals[sid] for sid in should)} if should else {}
         assert others == should, (others, should)
@@ -335,7 +335,7 @@ class Model(Rule):
         self.forgotten()
 
     def forgotten(self):
-        """Lines that nobody was in for a minute: here those that were only watched."""
+        """Lines that have been empty for a minute are deleted: here those that were only watched."""
         left = {row["name"] for row in self.space.everything()["line"]}
         for name in set(self.stamps) - left:
             assert not self.line(name) and name not in [w[0] for w in self.watches], name
@@ -345,22 +345,22 @@ class Model(Rule):
         return [p for p in self.places.values() if p.session is session]
 
     def again(self):
-        """On a new connection; what the old one sends is refused."""
+        """Move to a new connection; calls on the old one are refused."""
         session = self.someone()
         assert session.hello()[0] == 0
         self.renewed(session)
-        for function, args in (("renew", []), ("leave", [1, "m"]), ("read", [1]), ("amend", [1, 1]),
-                               ("mend", ["{}"]), ("watch", ["m", 0, 0]),
+        for function, args in (("renew", []), ("leave", [1, "m"]), ("read", [1]), ("downgrade", [1, 1]),
+                               ("reclaim", ["{}"]), ("watch", ["m", 0, 0]),
                                ("enter", [self.ids + 1, "m", 1, 1, False, False, 0, "", SECRET])):
             rows = session.call(function, *args, connection=session.connection - 1)
             assert rows[0][0] == 3, (function, rows)
         assert session.bye(connection=session.connection - 1) != 0
         assert session.outside("hello", VERSION, session.sid, session.connection - 1, TTL, False,
                                "")[0][0] == 3
-        self.mend(session)
+        self.reclaim(session)
 
-    def mend(self, session=None):
-        """It forgot some, as if their LEAVE had been lost."""
+    def reclaim(self, session=None):
+        """The client has forgotten some places, as if their LEAVE had been lost."""
         session = session or self.someone()
         mine = self.line_of(session)
         lost = [p for p in mine if self.rng.random() < 0.2]
@@ -368,14 +368,14 @@ class Model(Rule):
             self.part(p)
         keep = [p.id for p in mine if p not in lost]
         for _ in range(2):
-            assert session.mend(*keep) == 0
+            assert session.reclaim(*keep) == 0
         self.lenient(lost)
 
     def lenient(self, lost):
-        """In which order several of one line leave is open: so are slots of others, which are
-        then what was told."""
+        """Several places of one line may leave in any order, so the slots of others may differ:
+        take those that the server gave."""
         names = {p.name for p in lost}
-        rows = self.space.everything()["ticket"]
+        rows = self.space.everything()["place"]
         for row in rows:
             p = self.places.get(f"{row['sid']}:{row['id']}")
             if p and p.name in names and p.slot != row["slot"]:
@@ -389,10 +389,10 @@ class Model(Rule):
     def bye(self):
         session = self.someone()
         if len(self.sessions) > 2:
-            by_will = self.rng.random() < 0.5
-            self.bury(session, what="x" if by_will else "r")
+            by_key = self.rng.random() < 0.5
+            self.expire(session, what="x" if by_key else "r")
             del self.renewals[session.sid]
-            if not by_will:
+            if not by_key:
                 assert session.bye() == 0
             else:
                 assert session.outside("bye", session.sid, None)[0][0] == 0
@@ -401,17 +401,17 @@ class Model(Rule):
             self.forgotten()
 
     def die_together(self):
-        """Those silent since a number that somebody drew longer than their ttl ago."""
+        """Expire sessions that are silent since a number drawn longer than their ttl ago."""
         by_age = sorted(self.sessions, key=lambda s: self.renewals[s.sid])
         doomed, alive = by_age[:self.rng.randint(1, 2)], by_age[2:]
         number = self.renewals[doomed[-1].sid]
         if alive:
             self.space.grow_old()
-            assert alive[-1].bury_silent((number, TTL), (number - 1, TTL // 2)) == 0
-            self.bury(*doomed)
+            assert alive[-1].expire_silent((number, TTL), (number - 1, TTL // 2)) == 0
+            self.expire(*doomed)
             for session in doomed:
                 del self.renewals[session.sid]
-            assert alive[-1].bury_silent((number, TTL + TTL // 500)) == len(doomed)
+            assert alive[-1].expire_silent((number, TTL + TTL // 500)) == len(doomed)
         while len(self.sessions) < 3:
             self.join()
 
@@ -419,19 +419,19 @@ class Model(Rule):
         doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
         for session in doomed:
             renewal = self.renewals.pop(session.sid)
-            assert not session.bury(session.sid, renewal - 1)
-            self.bury(session)
-            assert session.bury(session.sid, renewal)
-            assert not session.bury(session.sid, renewal)
-            for reply in (session.renew(), session.leave(1, "m"), session.read(1), session.amend(1, 1),
+            assert not session.expire(session.sid, renewal - 1)
+            self.expire(session)
+            assert session.expire(session.sid, renewal)
+            assert not session.expire(session.sid, renewal)
+            for reply in (session.renew(), session.leave(1, "m"), session.read(1), session.downgrade(1, 1),
                           session.watch("m"), session.enter(self.ids + 1, "m"), session.hello()):
                 assert reply[0] == 2, reply
-            assert session.mend() == session.bye() == 2
+            assert session.reclaim() == session.bye() == 2
         while len(self.sessions) < 3:
             self.join()
 
     def clock(self):
-        """The server's clock is behind what it was when these tokens were given out."""
+        """The server's clock was set back since it gave out these tokens."""
         if self.stamps:
             name = self.rng.choice(sorted(self.stamps))
             ahead = max(self.top.get(name, 0), 10**15) + 10**12
@@ -440,7 +440,7 @@ class Model(Rule):
             self.top[name] = max(self.top.get(name, 0), ahead)
 
     def forget(self):
-        """All go, and all lines; tokens rise nevertheless."""
+        """All sessions end, and all lines are deleted; tokens still rise."""
         self.leave_all()
         floor = self.space.everything()["head"][0]["floor"]
         assert floor >= max(self.top.values(), default=0), (floor, self.top)
@@ -449,15 +449,15 @@ class Model(Rule):
         while len(self.sessions) < 3:
             self.join()
 
-    STEPS = {"enter": 40, "leave": 22, "read": 8, "amend": 6, "break_": 3, "leave_broken": 3,
-             "ask": 2, "prove": 2, "watch": 5, "list": 2, "renew": 4, "again": 2, "mend": 1,
+    STEPS = {"enter": 40, "leave": 22, "read": 8, "downgrade": 6, "break_": 3, "leave_broken": 3,
+             "ask": 2, "verify": 2, "watch": 5, "list": 2, "renew": 4, "again": 2, "reclaim": 1,
              "mismatch": 1, "bye": 1, "die": 2, "die_together": 1, "sweep": 1, "join": 1, "clock": 1, "forget": 0.3,
-             "survey": 8, "survey_no_more": 1}
+             "watch_store": 8, "watch_store_no_more": 1}
 
     def leave_all(self):
         while self.sessions:
             session = self.sessions[-1]
-            self.bury(session, what="r")
+            self.expire(session, what="r")
             del self.renewals[session.sid]
             if not self.sessions:
                 self.stamps = {}
@@ -466,7 +466,7 @@ class Model(Rule):
             self.check()
 
     def finish(self):
-        """All leave; nothing stays."""
+        """All sessions leave, and no row remains."""
         self.leave_all()
         assert not any(self.space.counts().values()), self.space.counts()
         self.space.drop()

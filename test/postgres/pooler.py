@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""pooler - the PostgreSQL store behind pgbouncer: a transaction here, the next one there.
+"""pooler - the PostgreSQL store behind pgbouncer, which gives each transaction another connection.
 
-test/run runs the promises and recipes behind a pooler, too.  Here is what is special: the
-pooler is noticed, nothing stays in a connection of the server, how soon a waiter hears, and
-what happens when the pooler or the server is restarted."""
+test/run runs the promises and recipes behind a pooler, too.  This is about the differences: the
+pooler is noticed, no state is left in the server's connections, how soon a waiter is granted, and
+restarts of the pooler and the server."""
 import os
 import re
 import subprocess
@@ -24,22 +24,21 @@ def use(t, pooler, params="?ttl=4s"):
 
 
 def leave_nothing(t):
-    """A session may stay a while: to say goodbye nobody waits long."""
-    left = server.sql("SELECT (SELECT count(*) FROM holdfast.ticket), "
+    """A session may stay for a while: close does not wait long for bye."""
+    left = server.sql("SELECT (SELECT count(*) FROM holdfast.place), "
                       "(SELECT count(*) FROM holdfast.watch)")
     t.equal(left, [(0, 0)], "rows left")
 
 
 def errors_in_log():
-    """What clients did wrong, by the server's own account; that there was no schema yet is
-    not among it."""
+    """Errors of clients in the server's log, except that there was no schema yet."""
     return [line for line in (server.folder / "log").read_text().splitlines()
             if re.search(r" (ERROR|FATAL|WARNING): ", line)
             and not re.search(r'starting up|schema "holdfast" does not exist', line)]
 
 
 def go_round(t, processes, turns):
-    """Each counts in a file, by its own reading of it."""
+    """Each process reads a number from a file, and writes it back plus one."""
     folder = t.path("work")
     folder.mkdir(exist_ok=True)
     (folder / "count").write_text("0\n")
@@ -55,7 +54,7 @@ def go_round(t, processes, turns):
 
 
 @case
-def one_at_a_time(t):
+def processes_take_turns_behind_a_pooler(t):
     for settings in ({}, {"default_pool_size": 1}):
         use(t, server.pgbouncer(**settings))
         go_round(t, 4, 6)
@@ -64,14 +63,14 @@ def one_at_a_time(t):
 
 
 @case
-def in_session_mode_too(t):
+def session_mode_works_too(t):
     use(t, server.pgbouncer("session"))
     go_round(t, 2, 3)
     leave_nothing(t)
 
 
 @case
-def nothing_is_listened_to(t):
+def there_is_no_listen_behind_a_pooler(t):
     use(t, server.pgbouncer())
     holder = t.hold("a")
     waiter = t.start("run", "-w", "20", "a", "--", "true")
@@ -90,14 +89,14 @@ def hand_over(t):
     holder = t.hold("a")
     waiter = t.start("run", "-w", "20", "a", "--", "date", "+%s.%N")
     t.waiting("a", 1)
-    time.sleep(0.5)  # it looks seldom by now
+    time.sleep(0.5)  # it polls less often by now
     t.end(holder)
     freed = time.time()
     return float(t.finish(waiter).out) - freed
 
 
 @case
-def a_waiter_hears_soon(t):
+def a_waiter_is_granted_soon_after_the_release(t):
     use(t, server.pgbouncer())
     times = sorted(hand_over(t) for _ in range(5))
     print("# from release to grant, ms:", *(round(1000 * x) for x in times))
@@ -105,7 +104,7 @@ def a_waiter_hears_soon(t):
 
 
 @case
-def polling_can_be_asked_for(t):
+def polling_works_without_a_pooler(t):
     """Without a pooler."""
     t.env["HOLDFAST_URL"] = server.url + "?ttl=4s&polling=yes"
     t.true(hand_over(t) < 1.5, "it takes long")
@@ -113,21 +112,21 @@ def polling_can_be_asked_for(t):
 
 
 @case
-def who_is_granted_and_asked_at_once_hears_both(t):
-    """Between two looks."""
+def a_grant_and_an_ask_between_two_polls_are_both_noticed(t):
+    """The waiter polls."""
     t.env["HOLDFAST_URL"] = server.url + "?ttl=4s&polling=yes"
     holder = t.hold("a")
     waiter = t.start("run", "-w", "20", "a", "--", "sleep", "2")
     t.waiting("a", 1)
     time.sleep(0.5)
-    server.sql("SELECT holdfast.break_place('a', (SELECT min(seq) FROM holdfast.ticket)); "
-               "SELECT holdfast.ask('a', (SELECT max(seq) FROM holdfast.ticket), 'please')")
+    server.sql("SELECT holdfast.break_place('a', (SELECT min(seq) FROM holdfast.place)); "
+               "SELECT holdfast.ask('a', (SELECT max(seq) FROM holdfast.place), 'please')")
     t.equal(t.finish(holder).code, 79, "it was taken away")
     t.contains(t.finish(waiter).err, 'somebody asks for "a": please')
 
 
 @case
-def the_pooler_is_restarted(t):
+def locks_survive_a_restart_of_the_pooler(t):
     pooler = server.pgbouncer()
     use(t, pooler)
     holder = t.hold("a")
@@ -144,7 +143,7 @@ def the_pooler_is_restarted(t):
 
 
 @case
-def the_server_is_restarted(t):
+def locks_survive_a_restart_of_the_server(t):
     use(t, server.pgbouncer())
     holder = t.hold("a")
     waiter = t.start("run", "-w", "20", "a", "--", "echo", "mine")

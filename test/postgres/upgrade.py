@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
-"""upgrade - this layout of the schema and the next one meet in one database.
+"""upgrade - clients of this layout of the schema and of the next one in one database.
 
-NEXT is the same command with the next number of a layout: cmake/Next.cmake."""
+hf.NEXT is the same command with the next layout number: cmake/Next.cmake."""
 import contextlib
 import os
 import signal
@@ -45,12 +45,12 @@ TOKEN = ["run", "-q", "-w", "9", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]
 
 
 @case
-def the_next_one_comes_when_nobody_lives_in_this_one(t):
+def the_next_layout_is_made_once_this_one_has_no_sessions(t):
     with database(t, "turn"):
         holder = t.hold("a")
         held = t.show("a")["holders"][0]["token"]
         for args in (TOKEN, ["init"], ["list"]):
-            refused(t, run_next(t, *args), f"it is of version {NOW}, ours of {NEXT}, and 1 sessions live in it: "
+            refused(t, run_next(t, *args), f"it is of version {NOW}, ours of {NEXT}, and it has 1 sessions: "
                     "SELECT * FROM holdfast.session")
         t.equal(t.run("check", "a", "--token", held).code, 0, "it is still held")
         name = "holdfast " + t.run("version").out.split()[1]
@@ -65,15 +65,15 @@ def the_next_one_comes_when_nobody_lives_in_this_one(t):
 
 
 @case
-def a_client_that_was_here_before_is_refused(t):
-    """It was stopped for longer than its lease, while others buried it and went."""
+def an_older_client_that_wakes_up_is_refused(t):
+    """It was stopped for longer than its lease.  Others expired its session, and ended."""
     with database(t, "stopped"):
         holder = t.hold("a")
         pids = all_of(holder)
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         held = token(t, t.run(*TOKEN))
-        t.until("the next one can come", lambda: (done := run_next(t, *TOKEN)).code == 0 and int(done.out) > held)
+        t.until("the next layout can be made", lambda: (done := run_next(t, *TOKEN)).code == 0 and int(done.out) > held)
         for pid in reversed(pids):  # the command first: holdfast ends it
             os.kill(pid, signal.SIGCONT)
         t.equal(t.finish(holder).code, 79, "the stopped holder")
@@ -82,7 +82,7 @@ def a_client_that_was_here_before_is_refused(t):
 
 
 @case
-def several_newcomers_at_once(t):
+def several_newer_clients_may_come_at_once(t):
     with database(t, "crowd"):
         last = token(t, t.run(*TOKEN))
         running = [t.start(*TOKEN, executable=hf.NEXT) for _ in range(8)]
@@ -92,13 +92,13 @@ def several_newcomers_at_once(t):
 
 
 @case
-def a_session_that_nobody_buries_is_ended_by_hand(t):
-    """Of a client that was killed: none of its version is left that could find out."""
+def an_administrator_ends_a_session_of_an_older_client(t):
+    """The client was killed, and no client of its version is left to expire the session."""
     with database(t, "hand"):
         holder = t.hold("a")
         kill_all_of(holder)
-        refused(t, run_next(t, *TOKEN), f"it is of version {NOW}, ours of {NEXT}, and 1 sessions live in it")
-        t.equal(server.sql("SELECT holdfast.bury(sid, NULL) FROM holdfast.session", "hand"), [(True,)])
+        refused(t, run_next(t, *TOKEN), f"it is of version {NOW}, ours of {NEXT}, and it has 1 sessions")
+        t.equal(server.sql("SELECT holdfast.expire(sid, NULL) FROM holdfast.session", "hand"), [(True,)])
         token(t, run_next(t, *TOKEN))
 
 

@@ -1,13 +1,13 @@
-/* s1_order.c - no ticket ever becomes visible ahead of one already seen. */
+/* s1_order.c - no place ever becomes visible ahead of one already seen. */
 #include "lib/promise.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-static void in_order_of_coming(void **state)
+static void places_are_in_the_order_of_enter(void **state)
 {
-    struct player a, b;
-    struct ask    first, second, third;
+    struct player  a, b;
+    struct request first, second, third;
 
     (void)state;
     player_open(&a);
@@ -24,10 +24,10 @@ static void in_order_of_coming(void **state)
     player_close(&b);
 }
 
-static void both_see_the_same(void **state)
+static void two_sessions_list_the_same_order(void **state)
 {
-    struct player a, b;
-    struct ask    mine, by_a, by_b;
+    struct player  a, b;
+    struct request mine, by_a, by_b;
 
     (void)state;
     player_open(&a);
@@ -51,27 +51,26 @@ static void both_see_the_same(void **state)
     player_close(&b);
 }
 
-/* Those ahead decide, and nobody who comes after. */
-static void only_those_ahead_matter(void **state)
+static void places_behind_do_not_matter(void **state)
 {
-    struct player a, b;
-    struct ask    ask, last;
+    struct player  a, b;
+    struct request request, last;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     for (int i = 0; i < 5; i++)
-        enter(&a, "matters", READER, &ask);
+        enter(&a, "matters", READER, &request);
     enter(&b, "matters", WRITER, &last);
     assert_false(is_granted(&last));
     assert_int_equal(ahead_of(&last), 5);
 
-    uint64_t reader = enter(&a, "matters", READER, &ask);
-    assert_false(is_granted(&ask));
-    assert_int_equal(look(&a, "matters", reader, &ask), 0);
-    assert_false(is_granted(&ask));
-    assert_int_equal(look(&a, "matters", 1, &ask), 0);
-    assert_true(is_granted(&ask));
+    uint64_t reader = enter(&a, "matters", READER, &request);
+    assert_false(is_granted(&request));
+    assert_int_equal(look(&a, "matters", reader, &request), 0);
+    assert_false(is_granted(&request));
+    assert_int_equal(look(&a, "matters", 1, &request), 0);
+    assert_true(is_granted(&request));
     player_close(&a);
     player_close(&b);
 }
@@ -85,20 +84,20 @@ static atomic_bool enough;
 
 static void *come_and_go(void *data)
 {
-    struct player player;
-    struct ask    ask;
+    struct player  player;
+    struct request request;
 
     (void)data;
     player_open(&player);
     while (!atomic_load(&enough)) {
-        uint64_t id = enter(&player, "load", semaphore(2, 1), &ask);
+        uint64_t id = enter(&player, "load", semaphore(2, 1), &request);
         must(leave(&player, "load", id) == 0);
     }
     player_close(&player);
     return NULL;
 }
 
-static bool knows(const struct ask *view, uint64_t seq)
+static bool knows(const struct request *view, uint64_t seq)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->seen[i].seq == seq)
@@ -106,16 +105,15 @@ static bool knows(const struct ask *view, uint64_t seq)
     return false;
 }
 
-/* An observer keeps the highest seq it has seen: whatever is new to it later
- * must be higher. */
-static void nobody_slips_in_ahead(void **state)
+/* Every new place must have a higher seq than all that were listed before. */
+static void no_place_appears_ahead_of_one_already_listed(void **state)
 {
-    pthread_t     thread[RUNNERS];
-    struct player observer;
-    struct ask    before = { 0 }, now;
-    uint64_t      highest = 0;
-    int           sightings = 0;
-    bool          slipped_in = false;
+    pthread_t      thread[RUNNERS];
+    struct player  observer;
+    struct request before = { 0 }, now;
+    uint64_t       highest = 0;
+    int            sightings = 0;
+    bool           slipped_in = false;
 
     (void)state;
     player_open(&observer);
@@ -145,10 +143,10 @@ static void nobody_slips_in_ahead(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order_of_coming),
-        cmocka_unit_test(both_see_the_same),
-        cmocka_unit_test(only_those_ahead_matter),
-        cmocka_unit_test(nobody_slips_in_ahead),
+        cmocka_unit_test(places_are_in_the_order_of_enter),
+        cmocka_unit_test(two_sessions_list_the_same_order),
+        cmocka_unit_test(places_behind_do_not_matter),
+        cmocka_unit_test(no_place_appears_ahead_of_one_already_listed),
     };
 
     promise_start(argc, argv);

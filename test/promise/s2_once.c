@@ -1,22 +1,22 @@
-/* s2_once.c - ENTER, LEAVE and AMEND may be repeated after a lost answer. */
+/* s2_once.c - ENTER, LEAVE and DOWNGRADE may be repeated after a lost answer. */
 /* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"
 
-static struct ask again(struct player *player, const struct ask *first)
+static struct request again(struct player *player, const struct request *first)
 {
-    struct ask ask = { .req = first->req };
+    struct request request = { .req = first->req };
 
-    ask.req.status = 1;
-    assert_int_equal(player_run(player, &ask), 0);
-    return ask;
+    request.req.status = 1;
+    assert_int_equal(player_run(player, &request), 0);
+    return request;
 }
 
-static void enter_takes_one_place(void **state)
+static void a_repeated_enter_takes_one_place(void **state)
 {
-    struct player a, b;
-    struct ask    first, second;
+    struct player  a, b;
+    struct request first, second;
 
     (void)state;
     player_open(&a);
@@ -24,7 +24,7 @@ static void enter_takes_one_place(void **state)
     enter(&a, "one_place", MUTEX, &first);
     enter(&b, "one_place", MUTEX, &second);
 
-    struct ask repeat = again(&a, &first);
+    struct request repeat = again(&a, &first);
     assert_true(is_granted(&repeat));
     assert_true(token_of(&repeat) == token_of(&first));
 
@@ -36,26 +36,26 @@ static void enter_takes_one_place(void **state)
     player_close(&b);
 }
 
-static void a_try_too(void **state)
+static void a_repeated_try_takes_one_place(void **state)
 {
-    struct player a;
-    struct ask    first;
+    struct player  a;
+    struct request first;
 
     (void)state;
     player_open(&a);
     enter(&a, "a_try", CLAIM, &first);
     assert_true(is_granted(&first));
-    struct ask repeat = again(&a, &first);
+    struct request repeat = again(&a, &first);
     assert_true(is_granted(&repeat));
     assert_true(token_of(&repeat) == token_of(&first));
     assert_int_equal(length(&a, "a_try"), 1);
     player_close(&a);
 }
 
-static void the_slot_stays(void **state)
+static void a_repeated_enter_keeps_its_slot(void **state)
 {
-    struct player a;
-    struct ask    one, two;
+    struct player  a;
+    struct request one, two;
 
     (void)state;
     player_open(&a);
@@ -63,7 +63,7 @@ static void the_slot_stays(void **state)
     enter(&a, "slot_stays", semaphore(2, 1), &two);
     assert_int_equal(slot_of(&one), 0);
     assert_int_equal(slot_of(&two), 1);
-    struct ask repeat = again(&a, &two);
+    struct request repeat = again(&a, &two);
     assert_int_equal(slot_of(&repeat), 1);
 
     assert_int_equal(leave(&a, "slot_stays", id), 0);
@@ -72,49 +72,47 @@ static void the_slot_stays(void **state)
     player_close(&a);
 }
 
-static void leave_is_no_error(void **state)
+static void a_repeated_leave_is_no_error(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "leave", MUTEX, &ask);
+    uint64_t id = enter(&a, "leave", MUTEX, &request);
     assert_int_equal(leave(&a, "leave", id), 0);
     assert_int_equal(leave(&a, "leave", id), 0);
     assert_int_equal(length(&a, "leave"), 0);
-    assert_int_equal(leave(&a, "leave", ++a.ids), 0); /* its ENTER never came */
+    assert_int_equal(leave(&a, "leave", ++a.ids), 0); /* its ENTER never arrived */
     player_close(&a);
 }
 
-/* A late repeat of LEAVE must not take away what was entered since. */
-static void leave_hits_only_its_own(void **state)
+static void a_repeated_leave_does_not_hit_a_new_place(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "only_own", MUTEX, &ask);
+    uint64_t id = enter(&a, "only_own", MUTEX, &request);
     assert_int_equal(leave(&a, "only_own", id), 0);
-    enter(&a, "only_own", MUTEX, &ask);
+    enter(&a, "only_own", MUTEX, &request);
     assert_int_equal(leave(&a, "only_own", id), 0);
     assert_int_equal(length(&a, "only_own"), 1);
     player_close(&a);
 }
 
-/* Taken away: a repeat must not come in by the back door. */
-static void what_was_taken_stays_away(void **state)
+static void a_repeated_enter_does_not_bring_a_broken_place_back(void **state)
 {
-    struct player a, b;
-    struct ask    ask;
+    struct player  a, b;
+    struct request request;
 
     (void)state;
     player_open(&a);
     player_open(&b);
-    uint64_t id = enter(&a, "stays_away", MUTEX, &ask);
-    assert_int_equal(take_away(&b, "stays_away", place_of(&ask)), 0);
-    struct ask repeat = again(&a, &ask);
+    uint64_t id = enter(&a, "stays_away", MUTEX, &request);
+    assert_int_equal(take_away(&b, "stays_away", place_of(&request)), 0);
+    struct request repeat = again(&a, &request);
     assert_false(has_place(&repeat));
     assert_int_equal(length(&a, "stays_away"), 0);
     assert_int_equal(leave(&a, "stays_away", id), HF_ELOST);
@@ -123,20 +121,20 @@ static void what_was_taken_stays_away(void **state)
     player_close(&b);
 }
 
-/* ---- AMEND ----------------------------------------------------------------------- */
+/* ---- DOWNGRADE ----------------------------------------------------------------- */
 
-static void amend_keeps_the_place(void **state)
+static void a_repeated_downgrade_keeps_the_place(void **state)
 {
-    struct player a, b;
-    struct ask    held, waits, amended, all;
+    struct player  a, b;
+    struct request held, waits, amended, all;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "amend", WRITER, &held);
     enter(&b, "amend", READER, &waits);
-    assert_int_equal(amend(&a, "amend", id, READER, &amended), 0);
-    struct ask repeat = again(&a, &amended);
+    assert_int_equal(downgrade(&a, "amend", id, READER, &amended), 0);
+    struct request repeat = again(&a, &amended);
     assert_true(is_granted(&repeat));
     assert_true(token_of(&repeat) == token_of(&held));
     assert_int_equal(weight_of(&repeat), 1);
@@ -149,19 +147,18 @@ static void amend_keeps_the_place(void **state)
     player_close(&b);
 }
 
-/* A late repeat of an earlier AMEND must not make it grow again. */
-static void amend_never_adds(void **state)
+static void a_late_downgrade_does_not_add_weight(void **state)
 {
-    struct player a, b;
-    struct ask    held, more, less, other;
+    struct player  a, b;
+    struct request held, more, less, other;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "never_adds", semaphore(5, 5), &held);
-    assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 3), &more), 0);
-    assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 1), &less), 0);
-    struct ask repeat = again(&a, &more);
+    assert_int_equal(downgrade(&a, "never_adds", id, semaphore(5, 3), &more), 0);
+    assert_int_equal(downgrade(&a, "never_adds", id, semaphore(5, 1), &less), 0);
+    struct request repeat = again(&a, &more);
     assert_int_equal(weight_of(&repeat), 1);
     enter(&b, "never_adds", semaphore(5, 4), &other);
     assert_true(is_granted(&other));
@@ -169,26 +166,26 @@ static void amend_never_adds(void **state)
     player_close(&b);
 }
 
-/* Neither what was taken nor what was given up comes back by it. */
-static void amend_takes_no_place(void **state)
+/* Neither a broken place nor one that was left. */
+static void a_downgrade_does_not_bring_a_place_back(void **state)
 {
-    struct player a, b;
-    struct ask    held, amended;
+    struct player  a, b;
+    struct request held, amended;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "no_place", WRITER, &held);
-    assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
+    assert_int_equal(downgrade(&a, "no_place", id, READER, &amended), 0);
     assert_int_equal(take_away(&b, "no_place", place_of(&held)), 0);
-    struct ask repeat = again(&a, &amended);
+    struct request repeat = again(&a, &amended);
     assert_false(has_place(&repeat));
     assert_int_equal(length(&b, "no_place"), 0);
     assert_int_equal(leave(&a, "no_place", id), HF_ELOST);
 
     id = enter(&a, "no_place", WRITER, &held);
     assert_int_equal(leave(&a, "no_place", id), 0);
-    assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
+    assert_int_equal(downgrade(&a, "no_place", id, READER, &amended), 0);
     assert_false(has_place(&amended));
     assert_int_equal(length(&b, "no_place"), 0);
     player_close(&a);
@@ -198,15 +195,15 @@ static void amend_takes_no_place(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enter_takes_one_place),
-        cmocka_unit_test(a_try_too),
-        cmocka_unit_test(the_slot_stays),
-        cmocka_unit_test(leave_is_no_error),
-        cmocka_unit_test(leave_hits_only_its_own),
-        cmocka_unit_test(what_was_taken_stays_away),
-        cmocka_unit_test(amend_keeps_the_place),
-        cmocka_unit_test(amend_never_adds),
-        cmocka_unit_test(amend_takes_no_place),
+        cmocka_unit_test(a_repeated_enter_takes_one_place),
+        cmocka_unit_test(a_repeated_try_takes_one_place),
+        cmocka_unit_test(a_repeated_enter_keeps_its_slot),
+        cmocka_unit_test(a_repeated_leave_is_no_error),
+        cmocka_unit_test(a_repeated_leave_does_not_hit_a_new_place),
+        cmocka_unit_test(a_repeated_enter_does_not_bring_a_broken_place_back),
+        cmocka_unit_test(a_repeated_downgrade_keeps_the_place),
+        cmocka_unit_test(a_late_downgrade_does_not_add_weight),
+        cmocka_unit_test(a_downgrade_does_not_bring_a_place_back),
     };
 
     promise_start(argc, argv);

@@ -3,16 +3,16 @@
  * If one fires although nothing is different, the test watches again, as a hold does.
  */
 /* one thread */
-#include "lib/cast.h"
+#include "lib/four_players.h"
 
 #include "holdfast.h"
 
-#define LIMIT 10000 /* ms; a store that needs it all is slow, but not wrong */
+#define LIMIT 10000 /* ms; a slow store is not wrong */
 #define QUIET 30
 
-static void when_the_holder_leaves(void **state)
+static void a_waiter_wakes_when_the_holder_leaves(void **state)
 {
-    struct ask held, waits, watching;
+    struct request held, waits, watching;
 
     (void)state;
     uint64_t id = enter(&a, "leaves", MUTEX, &held);
@@ -20,48 +20,48 @@ static void when_the_holder_leaves(void **state)
     watch(&b, "leaves", &waits, &watching);
     assert_false(player_await(&b, &watching, QUIET));
     assert_int_equal(leave(&a, "leaves", id), 0);
-    assert_true(comes_true(&b, "leaves", &waits, &watching));
+    assert_true(await_grant(&b, "leaves", &waits, &watching));
 }
 
-static void within_one_session(void **state)
+static void a_waiter_wakes_within_one_session(void **state)
 {
-    struct ask held, waits, watching;
+    struct request held, waits, watching;
 
     (void)state;
     uint64_t id = enter(&a, "one_session", MUTEX, &held);
     enter(&a, "one_session", MUTEX, &waits);
     watch(&a, "one_session", &waits, &watching);
     assert_int_equal(leave(&a, "one_session", id), 0);
-    assert_true(comes_true(&a, "one_session", &waits, &watching));
+    assert_true(await_grant(&a, "one_session", &waits, &watching));
 }
 
-static void when_the_session_closes(void **state)
+static void a_waiter_wakes_when_the_session_of_the_holder_closes(void **state)
 {
-    struct ask held, waits, watching;
+    struct request held, waits, watching;
 
     (void)state;
     enter(&a, "closes", MUTEX, &held);
     enter(&b, "closes", MUTEX, &waits);
     watch(&b, "closes", &waits, &watching);
     player_close(&a);
-    assert_true(comes_true(&b, "closes", &waits, &watching));
+    assert_true(await_grant(&b, "closes", &waits, &watching));
 }
 
-static void when_it_left_before(void **state)
+static void a_leave_before_the_watch_counts(void **state)
 {
-    struct ask held, waits, watching;
+    struct request held, waits, watching;
 
     (void)state;
     uint64_t id = enter(&a, "before", MUTEX, &held);
     enter(&b, "before", MUTEX, &waits);
     assert_int_equal(leave(&a, "before", id), 0);
     watch(&b, "before", &waits, &watching);
-    assert_true(comes_true(&b, "before", &waits, &watching));
+    assert_true(await_grant(&b, "before", &waits, &watching));
 }
 
-static void when_the_holder_is_broken(void **state)
+static void a_waiter_and_the_holder_wake_when_the_holder_is_broken(void **state)
 {
-    struct ask held, own, waits, watching;
+    struct request held, own, waits, watching;
 
     (void)state;
     enter(&a, "broken", MUTEX, &held);
@@ -70,30 +70,30 @@ static void when_the_holder_is_broken(void **state)
     enter(&b, "broken", MUTEX, &waits);
     watch(&b, "broken", &waits, &watching);
     assert_int_equal(take_away(&c, "broken", place_of(&held)), 0);
-    assert_true(comes_true(&b, "broken", &waits, &watching));
+    assert_true(await_grant(&b, "broken", &waits, &watching));
 
-    assert_true(hears(&a, "broken", &held, &own)); /* and it hears of it itself */
+    assert_true(await_news(&a, "broken", &held, &own)); /* so does the holder */
     assert_false(has_place(&held));
     uint64_t id = held.req.id;
     assert_int_equal(look(&a, "broken", id, &held), 0);
     assert_false(has_place(&held));
 }
 
-static void when_it_was_broken_before(void **state)
+static void a_break_before_the_watch_counts(void **state)
 {
-    struct ask held, own;
+    struct request held, own;
 
     (void)state;
     enter(&a, "broken_before", MUTEX, &held);
     assert_int_equal(take_away(&c, "broken_before", place_of(&held)), 0);
     watch(&a, "broken_before", &held, &own);
-    assert_true(hears(&a, "broken_before", &held, &own));
+    assert_true(await_news(&a, "broken_before", &held, &own));
     assert_false(has_place(&held));
 }
 
-static void when_a_waiter_is_broken(void **state)
+static void a_broken_waiter_wakes(void **state)
 {
-    struct ask held, waits, watching;
+    struct request held, waits, watching;
 
     (void)state;
     enter(&a, "waiter_broken", MUTEX, &held);
@@ -101,14 +101,13 @@ static void when_a_waiter_is_broken(void **state)
     watch(&b, "waiter_broken", &waits, &watching);
     assert_false(player_await(&b, &watching, QUIET));
     assert_int_equal(take_away(&c, "waiter_broken", place_of(&waits)), 0);
-    assert_true(hears(&b, "waiter_broken", &waits, &watching));
+    assert_true(await_news(&b, "waiter_broken", &waits, &watching));
     assert_false(has_place(&waits));
 }
 
-/* Every one of those ahead may be the one to leave. */
-static void semaphore_whoever_leaves(void **state)
+static void any_holder_that_leaves_a_semaphore_wakes_the_waiter(void **state)
 {
-    struct ask one, two, waits, watching;
+    struct request one, two, waits, watching;
 
     (void)state;
     for (int which = 0; which < 2; which++) {
@@ -120,17 +119,17 @@ static void semaphore_whoever_leaves(void **state)
         watch(&c, "whoever", &waits, &watching);
         int slot = which == 0 ? slot_of(&one) : slot_of(&two);
         assert_int_equal(leave(which == 0 ? &a : &b, "whoever", id[which]), 0);
-        assert_true(comes_true(&c, "whoever", &waits, &watching));
+        assert_true(await_grant(&c, "whoever", &waits, &watching));
         assert_int_equal(slot_of(&waits), slot);
         assert_int_equal(leave(which == 0 ? &b : &a, "whoever", id[1 - which]), 0);
         assert_int_equal(leave(&c, "whoever", last), 0);
     }
 }
 
-/* d waits behind a waiter that gives up: from then on it depends on others. */
-static void when_a_waiter_gives_up(void **state)
+/* From then on it depends on other places. */
+static void a_waiter_behind_one_that_leaves_still_wakes(void **state)
 {
-    struct ask one, two, three, waits, watching;
+    struct request one, two, three, waits, watching;
 
     (void)state;
     enter(&a, "gives_up", semaphore(2, 1), &one);
@@ -145,13 +144,13 @@ static void when_a_waiter_gives_up(void **state)
         assert_false(is_granted(&waits));
         watch(&d, "gives_up", &waits, &watching);
     }
-    player_close(&a); /* not one of the two that stood next to it */
-    assert_true(comes_true(&d, "gives_up", &waits, &watching));
+    player_close(&a); /* neither of the two places next to it */
+    assert_true(await_grant(&d, "gives_up", &waits, &watching));
 }
 
-static void readers_come_in_together(void **state)
+static void readers_wake_together(void **state)
 {
-    struct ask writer, view[2], watching[2];
+    struct request writer, view[2], watching[2];
 
     (void)state;
     uint64_t id = enter(&a, "together", WRITER, &writer);
@@ -160,13 +159,13 @@ static void readers_come_in_together(void **state)
     watch(&b, "together", &view[0], &watching[0]);
     watch(&c, "together", &view[1], &watching[1]);
     assert_int_equal(leave(&a, "together", id), 0);
-    assert_true(comes_true(&b, "together", &view[0], &watching[0]));
-    assert_true(comes_true(&c, "together", &view[1], &watching[1]));
+    assert_true(await_grant(&b, "together", &view[0], &watching[0]));
+    assert_true(await_grant(&c, "together", &view[1], &watching[1]));
 }
 
-static void a_writer_waits_for_all_readers(void **state)
+static void a_writer_wakes_after_the_last_reader(void **state)
 {
-    struct ask one, two, waits, watching;
+    struct request one, two, waits, watching;
 
     (void)state;
     uint64_t first = enter(&a, "all_readers", READER, &one);
@@ -175,14 +174,14 @@ static void a_writer_waits_for_all_readers(void **state)
     watch(&c, "all_readers", &waits, &watching);
     assert_int_equal(leave(&b, "all_readers", second), 0);
     assert_int_equal(leave(&a, "all_readers", first), 0);
-    assert_true(comes_true(&c, "all_readers", &waits, &watching));
+    assert_true(await_grant(&c, "all_readers", &waits, &watching));
 }
 
 /* ---- From outside ---------------------------------------------------------------- */
 
-static void a_claim_waits_outside(void **state)
+static void a_refused_claim_wakes_when_the_holder_leaves(void **state)
 {
-    struct ask held, refused, watching;
+    struct request held, refused, watching;
 
     (void)state;
     uint64_t id = enter(&a, "outside", CLAIM, &held);
@@ -197,9 +196,9 @@ static void a_claim_waits_outside(void **state)
     assert_true(is_granted(&refused));
 }
 
-static void a_ticket_long_gone(void **state)
+static void a_watch_of_a_removed_place_is_answered_at_once(void **state)
 {
-    struct ask held, watching;
+    struct request held, watching;
 
     (void)state;
     uint64_t id = enter(&a, "long_gone", MUTEX, &held);
@@ -208,9 +207,9 @@ static void a_ticket_long_gone(void **state)
     assert_true(player_await(&b, &watching, LIMIT));
 }
 
-static void any_change(void **state)
+static void a_watch_of_a_queue_is_answered_at_any_change(void **state)
 {
-    struct ask all, held, watching;
+    struct request all, held, watching;
 
     (void)state;
     assert_int_equal(list(&b, "any", &all), 0);
@@ -225,31 +224,31 @@ static void any_change(void **state)
     assert_int_equal(leave(&a, "any", id), 0);
     assert_true(player_await(&b, &watching, LIMIT));
 
-    /* It changed after the list and before the watch: that counts. */
+    /* A change between the LIST and the watch counts. */
     assert_int_equal(list(&b, "any", &all), 0);
     enter(&a, "any", MUTEX, &held);
     watch_line(&b, "any", &all, &watching);
     assert_true(player_await(&b, &watching, LIMIT));
 }
 
-/* ---- When the other process dies --------------------------------------------------- */
+/* ---- A process that dies ------------------------------------------------------- */
 
 static void hold_for_ever(struct child *parent)
 {
-    struct player player;
-    struct ask    ask;
+    struct player  player;
+    struct request request;
 
     player_open(&player);
-    enter(&player, "dies", MUTEX, &ask);
-    must(is_granted(&ask));
+    enter(&player, "dies", MUTEX, &request);
+    must(is_granted(&request));
     child_say(parent);
     child_hear(parent, -1);
 }
 
-static void when_the_holder_dies(void **state)
+static void a_waiter_wakes_when_the_holder_dies(void **state)
 {
-    struct child child;
-    struct ask   waits, watching, all, outside;
+    struct child   child;
+    struct request waits, watching, all, outside;
 
     (void)state;
     if (!promise_is_shared())
@@ -263,7 +262,7 @@ static void when_the_holder_dies(void **state)
     watch_line(&c, "dies", &all, &outside);
     assert_false(player_await(&b, &watching, QUIET));
     child_kill(&child);
-    assert_true(comes_true(&b, "dies", &waits, &watching));
+    assert_true(await_grant(&b, "dies", &waits, &watching));
     assert_true(player_await(&c, &outside, LIMIT));
 }
 
@@ -271,21 +270,21 @@ int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
     const struct CMUnitTest tests[] = {
-        TEST(when_the_holder_leaves),
-        TEST(within_one_session),
-        TEST(when_the_session_closes),
-        TEST(when_it_left_before),
-        TEST(when_the_holder_is_broken),
-        TEST(when_it_was_broken_before),
-        TEST(when_a_waiter_is_broken),
-        TEST(semaphore_whoever_leaves),
-        TEST(when_a_waiter_gives_up),
-        TEST(readers_come_in_together),
-        TEST(a_writer_waits_for_all_readers),
-        TEST(a_claim_waits_outside),
-        TEST(a_ticket_long_gone),
-        TEST(any_change),
-        TEST(when_the_holder_dies),
+        TEST(a_waiter_wakes_when_the_holder_leaves),
+        TEST(a_waiter_wakes_within_one_session),
+        TEST(a_waiter_wakes_when_the_session_of_the_holder_closes),
+        TEST(a_leave_before_the_watch_counts),
+        TEST(a_waiter_and_the_holder_wake_when_the_holder_is_broken),
+        TEST(a_break_before_the_watch_counts),
+        TEST(a_broken_waiter_wakes),
+        TEST(any_holder_that_leaves_a_semaphore_wakes_the_waiter),
+        TEST(a_waiter_behind_one_that_leaves_still_wakes),
+        TEST(readers_wake_together),
+        TEST(a_writer_wakes_after_the_last_reader),
+        TEST(a_refused_claim_wakes_when_the_holder_leaves),
+        TEST(a_watch_of_a_removed_place_is_answered_at_once),
+        TEST(a_watch_of_a_queue_is_answered_at_any_change),
+        TEST(a_waiter_wakes_when_the_holder_dies),
     };
 #undef TEST
 

@@ -1,30 +1,30 @@
-/* s5_fence.c - tokens rise, and never fall back. */
+/* s5_fence.c - tokens always rise. */
 /* one thread */
 #include "lib/promise.h"
 
 static uint64_t token_of_a_turn(struct player *player, const char *name)
 {
-    struct ask ask;
+    struct request request;
 
-    uint64_t id = enter(player, name, MUTEX, &ask);
-    assert_true(is_granted(&ask));
-    uint64_t token = token_of(&ask);
+    uint64_t id = enter(player, name, MUTEX, &request);
+    assert_true(is_granted(&request));
+    uint64_t token = token_of(&request);
     assert_true(token != 0);
     assert_int_equal(leave(player, name, id), 0);
     return token;
 }
 
-static void rises_with_seq(void **state)
+static void tokens_rise_with_seq(void **state)
 {
-    struct player a, b;
-    struct ask    ask, all;
+    struct player  a, b;
+    struct request request, all;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     for (int i = 0; i < 5; i++) {
-        enter(&a, "with_seq", semaphore(3, 1), &ask);
-        enter(&b, "with_seq", semaphore(3, 1), &ask);
+        enter(&a, "with_seq", semaphore(3, 1), &request);
+        enter(&b, "with_seq", semaphore(3, 1), &request);
     }
     assert_int_equal(list(&a, "with_seq", &all), 0);
     assert_int_equal(all.count, 10);
@@ -36,7 +36,7 @@ static void rises_with_seq(void **state)
     player_close(&b);
 }
 
-static void rises_over_empty_lines(void **state)
+static void tokens_rise_after_the_queue_was_empty(void **state)
 {
     struct player a, b;
     uint64_t      last = 0;
@@ -53,7 +53,7 @@ static void rises_over_empty_lines(void **state)
     player_close(&b);
 }
 
-static void rises_when_nobody_was_there(void **state)
+static void tokens_rise_after_all_sessions_closed(void **state)
 {
     struct player player;
     uint64_t      last = 0;
@@ -62,25 +62,25 @@ static void rises_when_nobody_was_there(void **state)
     for (int i = 0; i < 20; i++) {
         player_open(&player);
         uint64_t token = token_of_a_turn(&player, "nobody");
-        player_close(&player); /* the last one: a store may forget everything */
+        player_close(&player); /* the last session: a store might forget everything */
         assert_true(token > last);
         last = token;
     }
 }
 
-/* A writer that becomes a reader keeps its token, and those behind have more. */
-static void rises_over_an_amend(void **state)
+/* And places behind it have higher ones. */
+static void a_downgrade_keeps_the_token(void **state)
 {
-    struct player a, b;
-    struct ask    held, amended, behind, later;
+    struct player  a, b;
+    struct request held, amended, behind, later;
 
     (void)state;
     player_open(&a);
     player_open(&b);
-    uint64_t id = enter(&a, "over_amend", WRITER, &held);
-    enter(&b, "over_amend", READER, &behind);
-    assert_int_equal(amend(&a, "over_amend", id, READER, &amended), 0);
-    enter(&b, "over_amend", READER, &later);
+    uint64_t id = enter(&a, "over_downgrade", WRITER, &held);
+    enter(&b, "over_downgrade", READER, &behind);
+    assert_int_equal(downgrade(&a, "over_downgrade", id, READER, &amended), 0);
+    enter(&b, "over_downgrade", READER, &later);
     assert_true(token_of(&amended) == token_of(&held));
     assert_true(token_of(&behind) > token_of(&amended));
     assert_true(token_of(&later) > token_of(&behind));
@@ -90,22 +90,22 @@ static void rises_over_an_amend(void **state)
 
 static void hold_and_tell(struct child *parent)
 {
-    struct player player;
-    struct ask    ask;
+    struct player  player;
+    struct request request;
 
     player_open(&player);
-    enter(&player, "death", MUTEX, &ask);
-    must(is_granted(&ask));
+    enter(&player, "death", MUTEX, &request);
+    must(is_granted(&request));
     child_say(parent);
     child_hear(parent, -1);
 }
 
-static void rises_over_deaths(void **state)
+static void tokens_rise_after_holders_died(void **state)
 {
-    struct player a;
-    struct child  child;
-    struct ask    all;
-    uint64_t      last = 0;
+    struct player  a;
+    struct child   child;
+    struct request all;
+    uint64_t       last = 0;
 
     (void)state;
     if (!promise_is_shared())
@@ -132,11 +132,11 @@ static void rises_over_deaths(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rises_with_seq),
-        cmocka_unit_test(rises_over_empty_lines),
-        cmocka_unit_test(rises_when_nobody_was_there),
-        cmocka_unit_test(rises_over_an_amend),
-        cmocka_unit_test(rises_over_deaths),
+        cmocka_unit_test(tokens_rise_with_seq),
+        cmocka_unit_test(tokens_rise_after_the_queue_was_empty),
+        cmocka_unit_test(tokens_rise_after_all_sessions_closed),
+        cmocka_unit_test(a_downgrade_keeps_the_token),
+        cmocka_unit_test(tokens_rise_after_holders_died),
     };
 
     promise_start(argc, argv);

@@ -1,31 +1,31 @@
-/* s6_stale.c - what was given up, or sent in an earlier life, has no effect. */
+/* s6_stale.c - requests that were canceled, or sent in an earlier session, have no
+ * effect. */
 /* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"
 
-static struct ask to_enter(struct player *player, const char *name)
+static struct request to_enter(struct player *player, const char *name)
 {
-    return (struct ask){ .req = { .op = HF_ENTER,
-                                  .name = name,
-                                  .id = ++player->ids,
-                                  .shape = MUTEX,
-                                  .note = "" } };
+    return (struct request){ .req = { .op = HF_ENTER,
+                                      .name = name,
+                                      .id = ++player->ids,
+                                      .shape = MUTEX,
+                                      .note = "" } };
 }
 
-/* Closed with a request under way: it must not surface later. */
-static void an_enter_dies_with_its_session(void **state)
+static void an_enter_has_no_effect_after_its_session_closed(void **state)
 {
-    struct player a, b;
-    struct ask    held;
+    struct player  a, b;
+    struct request held;
 
     (void)state;
     player_open(&b);
     player_open(&a);
-    struct ask ask = to_enter(&a, "dies_with");
-    player_submit(&a, &ask);
+    struct request request = to_enter(&a, "dies_with");
+    player_submit(&a, &request);
     player_close(&a);
-    assert_int_equal(ask.answers, 0);
+    assert_int_equal(request.answers, 0);
     assert_int_equal(length(&b, "dies_with"), 0);
     enter(&b, "dies_with", MUTEX, &held);
     assert_true(is_granted(&held));
@@ -34,35 +34,34 @@ static void an_enter_dies_with_its_session(void **state)
 
 static void a_canceled_enter_takes_no_place(void **state)
 {
-    struct player a;
-    struct ask    held;
+    struct player  a;
+    struct request held;
 
     (void)state;
     player_open(&a);
     enter(&a, "warm_up", MUTEX, &held);
-    struct ask ask = to_enter(&a, "canceled");
-    player_submit(&a, &ask);
-    a.store->impl->cancel(a.store, &ask.req);
-    assert_true(player_await(&a, &ask, 10000));
-    /* If it was carried out all the same, the answer must say so. */
-    if (ask.req.status == HF_ECANCELED)
+    struct request request = to_enter(&a, "canceled");
+    player_submit(&a, &request);
+    a.store->impl->cancel(a.store, &request.req);
+    assert_true(player_await(&a, &request, 10000));
+    /* If it was carried out, the answer must say so. */
+    if (request.req.status == HF_ECANCELED)
         assert_int_equal(length(&a, "canceled"), 0);
     else
-        assert_true(ask.req.status == 0 && has_place(&ask));
+        assert_true(request.req.status == 0 && has_place(&request));
     player_close(&a);
 }
 
-/* The ids of one session mean nothing in another. */
-static void sessions_do_not_mix(void **state)
+static void ids_of_another_session_mean_nothing(void **state)
 {
-    struct player a, b;
-    struct ask    mine, other;
+    struct player  a, b;
+    struct request mine, other;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "mix", MUTEX, &mine);
-    assert_int_equal(enter(&b, "mix", MUTEX, &other), id); /* the same number */
+    assert_int_equal(enter(&b, "mix", MUTEX, &other), id); /* the same id */
     assert_true(is_granted(&mine));
     assert_false(is_granted(&other));
     assert_int_equal(leave(&b, "mix", id), 0);
@@ -72,16 +71,16 @@ static void sessions_do_not_mix(void **state)
     player_close(&b);
 }
 
-static void an_amend_is_for_the_own_session(void **state)
+static void downgrade_reaches_only_the_own_session(void **state)
 {
-    struct player a, b;
-    struct ask    mine, other, amended;
+    struct player  a, b;
+    struct request mine, other, amended;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "own_session", WRITER, &mine);
-    assert_int_equal(amend(&b, "own_session", id, READER, &amended), 0);
+    assert_int_equal(downgrade(&b, "own_session", id, READER, &amended), 0);
     assert_false(has_place(&amended));
     enter(&b, "own_session", READER, &other);
     assert_false(is_granted(&other));
@@ -91,19 +90,18 @@ static void an_amend_is_for_the_own_session(void **state)
     player_close(&b);
 }
 
-/* A new session on the same URL knows nothing of the old one's places. */
 static void a_new_session_starts_empty(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "starts_empty", MUTEX, &ask);
+    uint64_t id = enter(&a, "starts_empty", MUTEX, &request);
     player_close(&a);
     player_open(&a);
-    assert_int_equal(look(&a, "starts_empty", id, &ask), 0);
-    assert_false(has_place(&ask));
+    assert_int_equal(look(&a, "starts_empty", id, &request), 0);
+    assert_false(has_place(&request));
     assert_int_equal(length(&a, "starts_empty"), 0);
     player_close(&a);
 }
@@ -111,10 +109,10 @@ static void a_new_session_starts_empty(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_enter_dies_with_its_session),
+        cmocka_unit_test(an_enter_has_no_effect_after_its_session_closed),
         cmocka_unit_test(a_canceled_enter_takes_no_place),
-        cmocka_unit_test(sessions_do_not_mix),
-        cmocka_unit_test(an_amend_is_for_the_own_session),
+        cmocka_unit_test(ids_of_another_session_mean_nothing),
+        cmocka_unit_test(downgrade_reaches_only_the_own_session),
         cmocka_unit_test(a_new_session_starts_empty),
     };
 

@@ -13,7 +13,7 @@ struct counted {
     unsigned       answers;
     unsigned       outside;  /* answers that did not come from process() */
     unsigned       repeats;  /* left to submit from done() */
-    int            statuses; /* all of them, or-ed */
+    int            statuses; /* of all answers, or-ed */
 };
 
 static void on_done(struct hf_req *req)
@@ -57,16 +57,17 @@ static void turn_until(struct player *player, const struct counted *counted,
     assert_int_equal(counted->outside, 0);
 }
 
-static void each_verb_once(void **state)
+static void each_verb_is_answered_once(void **state)
 {
     struct player  a;
     struct counted enter_ = { .req = { .op = HF_ENTER, .name = "verbs", .id = 1 } };
     struct counted list_ = { .req = { .op = HF_LIST, .name = NULL } };
     struct counted break_ = { .req = { .op = HF_BREAK, .name = "verbs" } };
-    struct counted amend_ = { .req = { .op = HF_AMEND, .name = "verbs", .id = 1 } };
+    struct counted downgrade_ = { .req = {
+                                      .op = HF_DOWNGRADE, .name = "verbs", .id = 1 } };
     struct counted ask_ = { .req = { .op = HF_ASK, .name = "verbs" } };
     struct counted leave_ = { .req = { .op = HF_LEAVE, .name = "verbs", .id = 1 } };
-    struct ask     look_;
+    struct request look_;
 
     (void)state;
     to_look(&look_, "verbs", 1);
@@ -74,7 +75,7 @@ static void each_verb_once(void **state)
     name_place(&break_.req, INT64_MAX);
     name_place(&ask_.req, INT64_MAX);
     player_open(&a);
-    enter_.req.shape = amend_.req.shape = MUTEX;
+    enter_.req.shape = downgrade_.req.shape = MUTEX;
     enter_.req.note = "";
     submit(&a, &enter_);
     turn_until(&a, &enter_, 1);
@@ -85,19 +86,19 @@ static void each_verb_once(void **state)
     submit(&a, &break_);
     turn_until(&a, &break_, 1);
     assert_int_equal(break_.req.status, HF_ENOTFOUND);
-    submit(&a, &amend_);
-    turn_until(&a, &amend_, 1);
+    submit(&a, &downgrade_);
+    turn_until(&a, &downgrade_, 1);
     submit(&a, &ask_);
     turn_until(&a, &ask_, 1);
     assert_int_equal(ask_.req.status, HF_ENOTFOUND);
     submit(&a, &leave_);
     turn_until(&a, &leave_, 1);
     assert_int_equal(enter_.statuses | read_.statuses | list_.statuses, 0);
-    assert_int_equal(amend_.statuses, 0);
+    assert_int_equal(downgrade_.statuses, 0);
     player_close(&a);
 }
 
-static void many_at_once(void **state)
+static void many_requests_are_answered_once_each(void **state)
 {
     enum { MANY = 300 };
     static struct counted all[MANY];
@@ -117,7 +118,7 @@ static void many_at_once(void **state)
     player_close(&a);
 }
 
-static void again_from_done(void **state)
+static void done_may_submit_again(void **state)
 {
     struct player  a;
     struct counted counted = { .req = { .op = HF_LIST, .name = "again" }, .repeats = 20 };
@@ -129,15 +130,15 @@ static void again_from_done(void **state)
     player_close(&a);
 }
 
-static void a_canceled_watch(void **state)
+static void a_canceled_watch_ends(void **state)
 {
-    struct player a;
-    struct ask    ask, watching;
+    struct player  a;
+    struct request request, watching;
 
     (void)state;
     player_open(&a);
-    enter(&a, "watch", MUTEX, &ask);
-    to_watch(&watching, "watch", &ask);
+    enter(&a, "watch", MUTEX, &request);
+    to_watch(&watching, "watch", &request);
     struct counted counted = { .req = watching.req };
     submit(&a, &counted);
     turn(&a);
@@ -149,7 +150,7 @@ static void a_canceled_watch(void **state)
     player_close(&a);
 }
 
-/* Submit a request, turn so often, cancel it, and wait for its end. */
+/* Submit a request, process so often, cancel it, and wait for its end. */
 static void submit_and_cancel(struct player *player, struct counted *counted, int turns)
 {
     submit(player, counted);
@@ -159,17 +160,16 @@ static void submit_and_cancel(struct player *player, struct counted *counted, in
     turn_until(player, counted, 1);
 }
 
-/* What is canceled before the store has seen it ends early: nothing was done. */
-static void canceled_before_it_was_seen(void **state)
+static void a_request_canceled_before_it_began_does_nothing(void **state)
 {
-    static const enum hf_op ops[] = { HF_ENTER, HF_LIST,  HF_BREAK,
-                                      HF_ASK,   HF_PROVE, HF_EXAMINE };
+    static const enum hf_op ops[] = { HF_ENTER, HF_LIST,   HF_BREAK,
+                                      HF_ASK,   HF_VERIFY, HF_DIAGNOSE };
     struct player           a;
-    struct ask              ask, other;
+    struct request          request, other;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "unseen", MUTEX, &ask);
+    uint64_t id = enter(&a, "unseen", MUTEX, &request);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct counted counted = { .req = { .op = ops[i],
                                             .name = "unseen",
@@ -177,7 +177,7 @@ static void canceled_before_it_was_seen(void **state)
                                             .shape = MUTEX,
                                             .note = "" } };
         if (ops[i] == HF_BREAK || ops[i] == HF_ASK)
-            name_place(&counted.req, place_of(&ask));
+            name_place(&counted.req, place_of(&request));
         submit_and_cancel(&a, &counted, 0);
         assert_int_equal(counted.req.status, HF_ECANCELED);
     }
@@ -185,24 +185,23 @@ static void canceled_before_it_was_seen(void **state)
         if (i == 0)
             to_look(&other, "unseen", id);
         else
-            to_watch(&other, "unseen", &ask);
+            to_watch(&other, "unseen", &request);
         struct counted counted = { .req = other.req };
         submit_and_cancel(&a, &counted, 0);
         assert_int_equal(counted.req.status, HF_ECANCELED);
     }
-    assert_int_equal(look(&a, "unseen", id, &ask), 0);
-    assert_true(is_granted(&ask)); /* BREAK did not take it away */
-    assert_null(asked_of(&ask));
+    assert_int_equal(look(&a, "unseen", id, &request), 0);
+    assert_true(is_granted(&request)); /* the BREAK was not carried out */
+    assert_null(asked_of(&request));
     assert_int_equal(length(&a, "unseen"), 1);
     player_close(&a);
 }
 
-/* What has been begun is heard to the end: a place that was taken is never kept quiet
- * about, nor one that was broken. */
-static void canceled_after_it_was_begun(void **state)
+/* Its answer says whether a place was taken, or broken. */
+static void a_request_canceled_after_it_began_tells_the_truth(void **state)
 {
     struct player  a;
-    struct ask     ask;
+    struct request request;
     struct counted enter_ = { .req = { .op = HF_ENTER, .name = "begun", .note = "" } };
     struct counted break_ = { .req = { .op = HF_BREAK, .name = "begun" } };
 
@@ -212,10 +211,10 @@ static void canceled_after_it_was_begun(void **state)
     enter_.req.shape = MUTEX;
     submit_and_cancel(&a, &enter_, 1);
     assert_true(enter_.req.status == 0 || enter_.req.status == HF_ECANCELED);
-    assert_int_equal(list(&a, "begun", &ask), 0);
-    assert_int_equal(ask.count, enter_.req.status == 0);
-    if (ask.count == 1) {
-        name_place(&break_.req, place_listed(&ask.seen[0]));
+    assert_int_equal(list(&a, "begun", &request), 0);
+    assert_int_equal(request.count, enter_.req.status == 0);
+    if (request.count == 1) {
+        name_place(&break_.req, place_listed(&request.seen[0]));
         submit_and_cancel(&a, &break_, 1);
         assert_true(break_.req.status == 0 || break_.req.status == HF_ECANCELED);
         assert_int_equal(length(&a, "begun"), break_.req.status != 0);
@@ -223,8 +222,8 @@ static void canceled_after_it_was_begun(void **state)
     player_close(&a);
 }
 
-/* Of a WATCH by somebody outside the server may be just being told. */
-static void a_watch_from_outside_canceled_at_any_time(void **state)
+/* Also while the server is notifying it. */
+static void a_watch_from_outside_may_be_canceled_at_any_time(void **state)
 {
     struct player a;
 
@@ -233,62 +232,61 @@ static void a_watch_from_outside_canceled_at_any_time(void **state)
     for (int turns = 0; turns < 4; turns++) {
         struct counted counted = { .req = { .op = HF_WATCH, .name = "outside" } };
         submit_and_cancel(&a, &counted, turns);
-        /* On any change: to be told too often is no fault. */
+        /* On any change: a superfluous answer is no fault. */
         assert_true(counted.req.status == 0 || counted.req.status == HF_ECANCELED);
     }
     player_close(&a);
 }
 
-/* A LEAVE is wanted in any case. */
-static void a_leave_cannot_be_called_off(void **state)
+static void a_leave_cannot_be_canceled(void **state)
 {
     struct player  a;
-    struct ask     ask;
+    struct request request;
     struct counted counted = { .req = { .op = HF_LEAVE, .name = "call_off" } };
 
     (void)state;
     player_open(&a);
-    counted.req.id = enter(&a, "call_off", MUTEX, &ask);
+    counted.req.id = enter(&a, "call_off", MUTEX, &request);
     submit(&a, &counted);
     a.store->impl->cancel(a.store, &counted.req);
     turn_until(&a, &counted, 1);
     assert_int_equal(counted.req.status, 0);
-    assert_int_equal(list(&a, "call_off", &ask), 0);
-    assert_int_equal(ask.count, 0);
+    assert_int_equal(list(&a, "call_off", &request), 0);
+    assert_int_equal(request.count, 0);
     player_close(&a);
 }
 
-/* Nor can an AMEND: it may have been carried out, and others are in by now. */
-static void nor_can_an_amend(void **state)
+/* It may have been carried out, and have let others in. */
+static void a_downgrade_cannot_be_canceled(void **state)
 {
     struct player  a;
-    struct ask     ask;
-    struct counted counted = { .req = { .op = HF_AMEND, .name = "amend_off" } };
+    struct request request;
+    struct counted counted = { .req = { .op = HF_DOWNGRADE, .name = "downgrade_off" } };
 
     (void)state;
     player_open(&a);
-    counted.req.id = enter(&a, "amend_off", WRITER, &ask);
+    counted.req.id = enter(&a, "downgrade_off", WRITER, &request);
     counted.req.shape = READER;
     submit(&a, &counted);
     a.store->impl->cancel(a.store, &counted.req);
     turn_until(&a, &counted, 1);
     assert_int_equal(counted.req.status, 0);
-    assert_int_equal(list(&a, "amend_off", &ask), 0);
-    assert_int_equal(ask.count, 1);
-    assert_int_equal(ask.seen[0].shape.weight, 1);
+    assert_int_equal(list(&a, "downgrade_off", &request), 0);
+    assert_int_equal(request.count, 1);
+    assert_int_equal(request.seen[0].shape.weight, 1);
     player_close(&a);
 }
 
-/* With nothing to do it neither wants to be called now nor looks readable. */
-static void idle_is_quiet(void **state)
+/* Neither now, nor is its descriptor readable. */
+static void an_idle_store_wants_no_call(void **state)
 {
-    struct player a;
-    struct ask    ask, watching;
+    struct player  a;
+    struct request request, watching;
 
     (void)state;
     player_open(&a);
-    enter(&a, "idle", MUTEX, &ask);
-    watch(&a, "idle", &ask, &watching);
+    enter(&a, "idle", MUTEX, &request);
+    watch(&a, "idle", &request, &watching);
     hf_time end = hf_now() + 200 * HF_MS;
     int     turns = 0;
     while (hf_now() < end) {
@@ -303,16 +301,16 @@ static void idle_is_quiet(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_verb_once),
-        cmocka_unit_test(many_at_once),
-        cmocka_unit_test(again_from_done),
-        cmocka_unit_test(a_canceled_watch),
-        cmocka_unit_test(canceled_before_it_was_seen),
-        cmocka_unit_test(canceled_after_it_was_begun),
-        cmocka_unit_test(a_watch_from_outside_canceled_at_any_time),
-        cmocka_unit_test(a_leave_cannot_be_called_off),
-        cmocka_unit_test(nor_can_an_amend),
-        cmocka_unit_test(idle_is_quiet),
+        cmocka_unit_test(each_verb_is_answered_once),
+        cmocka_unit_test(many_requests_are_answered_once_each),
+        cmocka_unit_test(done_may_submit_again),
+        cmocka_unit_test(a_canceled_watch_ends),
+        cmocka_unit_test(a_request_canceled_before_it_began_does_nothing),
+        cmocka_unit_test(a_request_canceled_after_it_began_tells_the_truth),
+        cmocka_unit_test(a_watch_from_outside_may_be_canceled_at_any_time),
+        cmocka_unit_test(a_leave_cannot_be_canceled),
+        cmocka_unit_test(a_downgrade_cannot_be_canceled),
+        cmocka_unit_test(an_idle_store_wants_no_call),
     };
 
     promise_start(argc, argv);

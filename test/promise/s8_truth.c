@@ -5,22 +5,22 @@
 
 #include <pthread.h>
 
-static void kept_to_the_end(void **state)
+static void leave_of_a_kept_place_succeeds(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "kept", MUTEX, &ask);
+    uint64_t id = enter(&a, "kept", MUTEX, &request);
     assert_int_equal(leave(&a, "kept", id), 0);
     player_close(&a);
 }
 
-static void taken_from_a_holder(void **state)
+static void leave_of_a_broken_holder_fails(void **state)
 {
-    struct player a, b, c;
-    struct ask    held, waits;
+    struct player  a, b, c;
+    struct request held, waits;
 
     (void)state;
     player_open(&a);
@@ -32,7 +32,8 @@ static void taken_from_a_holder(void **state)
     assert_int_equal(look(&b, "holder", next, &waits), 0);
     assert_true(is_granted(&waits));
     assert_int_equal(leave(&a, "holder", id), HF_ELOST);
-    assert_int_equal(look(&b, "holder", next, &waits), 0); /* untouched by that */
+    assert_int_equal(look(&b, "holder", next, &waits),
+                     0); /* the successor is untouched */
     assert_true(is_granted(&waits));
     assert_int_equal(leave(&b, "holder", next), 0);
     player_close(&a);
@@ -40,10 +41,10 @@ static void taken_from_a_holder(void **state)
     player_close(&c);
 }
 
-static void taken_from_a_waiter(void **state)
+static void leave_of_a_broken_waiter_fails(void **state)
 {
-    struct player a, b;
-    struct ask    held, waits;
+    struct player  a, b;
+    struct request held, waits;
 
     (void)state;
     player_open(&a);
@@ -59,61 +60,60 @@ static void taken_from_a_waiter(void **state)
     player_close(&b);
 }
 
-static void from_ourselves(void **state)
+static void a_session_may_break_its_own_place(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "ourselves", MUTEX, &ask);
-    assert_int_equal(take_away(&a, "ourselves", place_of(&ask)), 0);
+    uint64_t id = enter(&a, "ourselves", MUTEX, &request);
+    assert_int_equal(take_away(&a, "ourselves", place_of(&request)), 0);
     assert_int_equal(leave(&a, "ourselves", id), HF_ELOST);
     player_close(&a);
 }
 
-/* By its number, and by no other: whoever came since is safe. */
-static void only_the_place_named(void **state)
+/* And none that was entered since. */
+static void break_removes_only_that_place(void **state)
 {
-    struct player a;
-    struct ask    ask;
+    struct player  a;
+    struct request request;
 
     (void)state;
     player_open(&a);
-    uint64_t id = enter(&a, "named", MUTEX, &ask);
-    uint64_t old = place_of(&ask);
+    uint64_t id = enter(&a, "named", MUTEX, &request);
+    uint64_t old = place_of(&request);
     assert_int_equal(leave(&a, "named", id), 0);
-    id = enter(&a, "named", MUTEX, &ask);
+    id = enter(&a, "named", MUTEX, &request);
     assert_int_equal(take_away(&a, "named", old), HF_ENOTFOUND);
-    assert_int_equal(take_away(&a, "unnamed", place_of(&ask)), HF_ENOTFOUND);
+    assert_int_equal(take_away(&a, "unnamed", place_of(&request)), HF_ENOTFOUND);
     assert_int_equal(leave(&a, "named", id), 0);
     player_close(&a);
 }
 
-/* Made smaller, asked for, and still ours to the end; or not. */
-static void through_amend_and_ask(void **state)
+static void downgrade_and_ask_do_not_change_the_answer(void **state)
 {
-    struct player a, b;
-    struct ask    ask;
+    struct player  a, b;
+    struct request request;
 
     (void)state;
     player_open(&a);
     player_open(&b);
-    uint64_t id = enter(&a, "through", WRITER, &ask);
-    assert_int_equal(ask_for(&b, "through", place_of(&ask), "please"), 0);
-    assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
+    uint64_t id = enter(&a, "through", WRITER, &request);
+    assert_int_equal(ask_for(&b, "through", place_of(&request), "please"), 0);
+    assert_int_equal(downgrade(&a, "through", id, READER, &request), 0);
     assert_int_equal(leave(&a, "through", id), 0);
 
-    id = enter(&a, "through", WRITER, &ask);
-    assert_int_equal(take_away(&b, "through", place_of(&ask)), 0);
-    assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
-    assert_false(has_place(&ask));
+    id = enter(&a, "through", WRITER, &request);
+    assert_int_equal(take_away(&b, "through", place_of(&request)), 0);
+    assert_int_equal(downgrade(&a, "through", id, READER, &request), 0);
+    assert_false(has_place(&request));
     assert_int_equal(leave(&a, "through", id), HF_ELOST);
     player_close(&a);
     player_close(&b);
 }
 
-/* ---- Exclusion ------------------------------------------------------------------------ */
+/* ---- Exclusion ----------------------------------------------------------------- */
 
 #define RUNNERS 4
 #define ROUNDS  40
@@ -123,14 +123,14 @@ static int             inside, turns;
 
 static void *take_turns(void *data)
 {
-    struct player player;
-    struct ask    ask;
+    struct player  player;
+    struct request request;
 
     (void)data;
     player_open(&player);
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t id = enter(&player, "exclusion", MUTEX, &ask);
-        must(wait_for_turn(&player, "exclusion", &ask, 20000));
+        uint64_t id = enter(&player, "exclusion", MUTEX, &request);
+        must(wait_for_turn(&player, "exclusion", &request, 20000));
         pthread_mutex_lock(&mutex);
         must(inside == 0);
         inside = 1;
@@ -145,7 +145,7 @@ static void *take_turns(void *data)
     return NULL;
 }
 
-static void never_two_at_a_time(void **state)
+static void never_two_hold_at_a_time(void **state)
 {
     pthread_t thread[RUNNERS];
 
@@ -160,10 +160,13 @@ static void never_two_at_a_time(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_to_the_end),       cmocka_unit_test(taken_from_a_holder),
-        cmocka_unit_test(taken_from_a_waiter),   cmocka_unit_test(from_ourselves),
-        cmocka_unit_test(through_amend_and_ask), cmocka_unit_test(only_the_place_named),
-        cmocka_unit_test(never_two_at_a_time),
+        cmocka_unit_test(leave_of_a_kept_place_succeeds),
+        cmocka_unit_test(leave_of_a_broken_holder_fails),
+        cmocka_unit_test(leave_of_a_broken_waiter_fails),
+        cmocka_unit_test(a_session_may_break_its_own_place),
+        cmocka_unit_test(downgrade_and_ask_do_not_change_the_answer),
+        cmocka_unit_test(break_removes_only_that_place),
+        cmocka_unit_test(never_two_hold_at_a_time),
     };
 
     promise_start(argc, argv);

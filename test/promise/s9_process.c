@@ -1,54 +1,56 @@
-/* s9_process.c - a will is executed by another process, as after its owner's death. */
+/* s9_process.c - another process ends a session by its key, as after its owner's
+ * death. */
 /* one thread */
-#include "lib/testament.h"
+#include "lib/session_keys.h"
 
 #include "holdfast.h"
 
 #include <sys/socket.h>
 
-#define LIMIT 20000 /* ms, for what must come: machines are slow */
+#define LIMIT 20000 /* ms; machines are slow */
 #define LONG  60000 /* a ttl; a server may make it shorter */
 #define TRIES 5
 
-static struct testament inherited;
+static struct session_key inherited;
 
 static void execute_inherited(struct child *parent)
 {
     (void)parent;
-    must(hf_execute(inherited.bytes, inherited.size, LIMIT, NULL, 0) == 0);
+    must(hf_end_session(inherited.bytes, inherited.size, LIMIT, NULL, 0) == 0);
 }
 
-static void execute_in_vain(struct child *parent)
+static void end_in_vain(struct child *parent)
 {
     (void)parent;
-    must(hf_execute(inherited.bytes, inherited.size, LIMIT, NULL, 0) == HF_EUNSUPPORTED);
+    must(hf_end_session(inherited.bytes, inherited.size, LIMIT, NULL, 0) ==
+         HF_EUNSUPPORTED);
 }
 
-/* "It is dead" would be a lie there. */
-static void another_process_may_have_no_such_session(void **state)
+/* It cannot know whether the session has ended. */
+static void a_private_store_refuses_the_key_in_another_process(void **state)
 {
-    struct player a;
-    struct child  child;
-    struct ask    ask;
+    struct player  a;
+    struct child   child;
+    struct request request;
 
     (void)state;
     if (promise_is_shared())
         skip();
     player_open(&a);
-    uint64_t id = enter(&a, "not_there", MUTEX, &ask);
-    testament_write(&a, &inherited);
-    child_start(&child, execute_in_vain);
+    uint64_t id = enter(&a, "not_there", MUTEX, &request);
+    session_key_write(&a, &inherited);
+    child_start(&child, end_in_vain);
     assert_int_equal(child_status(&child), 0);
-    assert_int_equal(look(&a, "not_there", id, &ask), 0);
-    assert_true(is_granted(&ask));
+    assert_int_equal(look(&a, "not_there", id, &request), 0);
+    assert_true(is_granted(&request));
     player_close(&a);
 }
 
-static void another_process_executes_it(void **state)
+static void another_process_ends_the_session(void **state)
 {
-    struct player a, b;
-    struct child  child;
-    struct ask    held, waits;
+    struct player  a, b;
+    struct child   child;
+    struct request held, waits;
 
     (void)state;
     if (!promise_is_shared())
@@ -57,7 +59,7 @@ static void another_process_executes_it(void **state)
     player_open(&b);
     enter(&a, "elsewhere", MUTEX, &held);
     enter(&b, "elsewhere", MUTEX, &waits);
-    testament_write(&a, &inherited);
+    session_key_write(&a, &inherited);
     child_start(&child, execute_inherited);
     await_turn(&b, "elsewhere", &waits, &a);
     assert_int_equal(child_status(&child), 0);
@@ -65,40 +67,40 @@ static void another_process_executes_it(void **state)
     player_close(&b);
 }
 
-static void hold_and_send_will(struct child *parent)
+static void hold_and_send_key(struct child *parent)
 {
-    struct player    player;
-    struct ask       ask;
-    struct testament will;
+    struct player      player;
+    struct request     request;
+    struct session_key key;
 
     player_open_for(&player, LONG);
-    enter(&player, "dead", MUTEX, &ask);
-    must(is_granted(&ask));
-    testament_write(&player, &will);
-    must(send(parent->talk, &will, sizeof will, MSG_NOSIGNAL) == sizeof will);
+    enter(&player, "dead", MUTEX, &request);
+    must(is_granted(&request));
+    session_key_write(&player, &key);
+    must(send(parent->talk, &key, sizeof key, MSG_NOSIGNAL) == sizeof key);
     for (;;)
         player_turn(&player, 10);
 }
 
-/* True if that was before its lease could have ended it. */
+/* True: before its lease could have ended it. */
 static bool replace_killed(struct player *next)
 {
-    struct child     child;
-    struct ask       waits;
-    struct testament will;
+    struct child       child;
+    struct request     waits;
+    struct session_key key;
 
-    child_start(&child, hold_and_send_will);
-    assert_int_equal(recv(child.talk, &will, sizeof will, MSG_WAITALL), sizeof will);
+    child_start(&child, hold_and_send_key);
+    assert_int_equal(recv(child.talk, &key, sizeof key, MSG_WAITALL), sizeof key);
     uint64_t id = enter(next, "dead", MUTEX, &waits);
     child_kill(&child);
-    testament_execute(&will);
+    session_key_end(&key);
     await_turn(next, "dead", &waits, next);
-    bool at_once = hf_now() < will.alive_until;
+    bool at_once = hf_now() < key.alive_until;
     assert_int_equal(leave(next, "dead", id), 0);
     return at_once;
 }
 
-static void a_dead_owner_is_replaced_at_once(void **state)
+static void the_lock_of_a_dead_owner_is_free_at_once(void **state)
 {
     struct player a;
 
@@ -106,7 +108,7 @@ static void a_dead_owner_is_replaced_at_once(void **state)
     if (!promise_is_shared())
         skip();
     player_open(&a);
-    /* Where the lease is short, a busy machine may need longer than that. */
+    /* If the lease is short, a busy machine may take longer. */
     for (int i = 0; !replace_killed(&a); i++)
         assert_true(i < TRIES);
     player_close(&a);
@@ -115,9 +117,9 @@ static void a_dead_owner_is_replaced_at_once(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_process_may_have_no_such_session),
-        cmocka_unit_test(another_process_executes_it),
-        cmocka_unit_test(a_dead_owner_is_replaced_at_once),
+        cmocka_unit_test(a_private_store_refuses_the_key_in_another_process),
+        cmocka_unit_test(another_process_ends_the_session),
+        cmocka_unit_test(the_lock_of_a_dead_owner_is_free_at_once),
     };
 
     promise_start(argc, argv);

@@ -1,4 +1,4 @@
-/* shared.c - a store says whether others than this user can look at what it keeps. */
+/* shared.c - a store says whether other users can read its data. */
 /* one thread */
 #include "lib/promise.h"
 
@@ -12,13 +12,13 @@ static void hear_nothing(const char *text, void *data)
     (void)data;
 }
 
-/* The file and the memory that tests use are their own; a server is everybody's. */
+/* The file or memory of a test is private; a server is not. */
 static bool is_ours_alone(void)
 {
     return strncmp(promise_url(), "sqlite:", 7) == 0 || !promise_is_shared();
 }
 
-static void it_is_known_from_the_start(void **state)
+static void it_is_known_after_open(void **state)
 {
     struct player player;
 
@@ -28,14 +28,14 @@ static void it_is_known_from_the_start(void **state)
     player_close(&player);
 }
 
-static void a_trace_passes_it_on(void **state)
+static void a_trace_keeps_it(void **state)
 {
     struct player    player;
     struct hf_store *trace;
 
     (void)state;
     player_open(&player);
-    player.store->on_link = NULL; /* the trace takes that place */
+    player.store->on_link = NULL; /* the trace sets it */
     assert_int_equal(hf_trace_open(player.store, hear_nothing, NULL, &trace), 0);
     assert_int_equal(trace->shared, !is_ours_alone());
     player.store = trace;
@@ -45,8 +45,8 @@ static void a_trace_passes_it_on(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_known_from_the_start),
-        cmocka_unit_test(a_trace_passes_it_on),
+        cmocka_unit_test(it_is_known_after_open),
+        cmocka_unit_test(a_trace_keeps_it),
     };
 
     promise_start(argc, argv);

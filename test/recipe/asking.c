@@ -1,4 +1,4 @@
-/* asking.c - asking a holder to yield; places in line, limits, statistics. */
+/* asking.c - asking a holder to release; following a place; full queues; statistics. */
 #include "lib/recipe.h"
 
 #include <poll.h>
@@ -13,7 +13,7 @@ static bool readable(int fd)
     return poll(&poller, 1, 0) == 1;
 }
 
-struct ears {
+struct events {
     atomic_int      asks, places;
     char            reason[64];
     _Atomic int64_t ahead;
@@ -21,29 +21,29 @@ struct ears {
 
 static void on_ask(struct hf_lock *lock, const char *reason, void *data)
 {
-    struct ears *ears = data;
+    struct events *events = data;
 
     (void)lock;
-    snprintf(ears->reason, sizeof ears->reason, "%s", reason);
-    ears->asks++;
+    snprintf(events->reason, sizeof events->reason, "%s", reason);
+    events->asks++;
 }
 
 static void on_place(struct hf_lock *lock, int64_t ahead, void *data)
 {
-    struct ears *ears = data;
+    struct events *events = data;
 
     (void)lock;
-    ears->ahead = ahead;
-    ears->places++;
+    events->ahead = ahead;
+    events->places++;
 }
 
-static struct hf_client *open_with_ears(struct ears *ears)
+static struct hf_client *open_with_callbacks(struct events *events)
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
     options.on_ask = on_ask;
     options.on_place = on_place;
-    options.data = ears;
+    options.data = events;
     return recipe_open_with(&options);
 }
 
@@ -59,8 +59,8 @@ static void await(atomic_int *counter, int value)
 static void test_a_holder_is_asked(void **state)
 {
     const char       *name = recipe_name();
-    struct ears       ears = { .asks = 0 };
-    struct hf_client *a = open_with_ears(&ears), *b = recipe_open();
+    struct events     events = { .asks = 0 };
+    struct hf_client *a = open_with_callbacks(&events), *b = recipe_open();
     struct hf_lock   *lock = recipe_mutex(a, name);
     char              reason[16];
 
@@ -72,18 +72,49 @@ static void test_a_holder_is_asked(void **state)
     assert_false(readable(fd));
     assert_false(hf_asked(lock, NULL, 0));
     assert_int_equal(hf_ask(b, name, "we must reboot", RECIPE_LIMIT_MS), 1);
-    await(&ears.asks, 1);
-    assert_string_equal(ears.reason, "we must reboot");
+    await(&events.asks, 1);
+    assert_string_equal(events.reason, "we must reboot");
     assert_true(readable(fd));
     assert_true(hf_asked(lock, reason, sizeof reason));
     assert_string_equal(reason, "we must reboot");
-    assert_int_equal(hf_state(lock), HF_HELD); /* the answer is the holder's */
+    assert_int_equal(hf_state(lock), HF_HELD); /* the holder decides */
     assert_int_equal(hf_ask(b, name, NULL, RECIPE_LIMIT_MS), 1);
-    await(&ears.asks, 2);
+    await(&events.asks, 2);
     assert_int_equal(hf_release(lock), 0);
     assert_false(readable(fd));
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
-    assert_false(hf_asked(lock, NULL, 0)); /* that was another grant */
+    assert_false(hf_asked(lock, NULL, 0)); /* a new grant */
+    hf_close(a);
+    hf_close(b);
+}
+
+static void release_when_asked(struct hf_lock *lock, const char *reason, void *data)
+{
+    (void)reason;
+    (void)data;
+    (void)hf_release_start(lock);
+}
+
+static void test_a_holder_releases_when_asked(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    (void)state;
+    options.on_ask = release_when_asked;
+    struct hf_client *a = recipe_open_with(&options), *b = recipe_open();
+    struct hf_lock   *holder = recipe_mutex(a, name), *wanting = recipe_mutex(b, name);
+    assert_int_equal(hf_acquire_start(holder, -1),
+                     0); /* so that any thread may release it */
+    recipe_await(holder, HF_HELD);
+    recipe_await_line(b, name,
+                      1); /* connecting may take longer than the time limit below */
+    assert_int_equal(hf_acquire(wanting, 30), HF_ETIMEOUT);
+    recipe_await(wanting, HF_IDLE);
+    assert_int_equal(hf_ask(b, name, "please", RECIPE_LIMIT_MS), 1);
+    assert_int_equal(hf_acquire(wanting, 5000), 0);
+    recipe_await(holder, HF_IDLE);
+    assert_int_equal(hf_why(holder), 0);
     hf_close(a);
     hf_close(b);
 }
@@ -91,8 +122,8 @@ static void test_a_holder_is_asked(void **state)
 static void test_every_holder_is_asked_and_no_waiter(void **state)
 {
     const char       *name = recipe_name();
-    struct ears       ears = { .asks = 0 };
-    struct hf_client *a = open_with_ears(&ears), *b = recipe_open();
+    struct events     events = { .asks = 0 };
+    struct hf_client *a = open_with_callbacks(&events), *b = recipe_open();
     struct hf_lock   *lock[3];
 
     (void)state;
@@ -109,18 +140,18 @@ static void test_every_holder_is_asked_and_no_waiter(void **state)
             held += hf_state(lock[i]) == HF_HELD;
     }
     assert_int_equal(hf_ask(b, name, "x", RECIPE_LIMIT_MS), 2);
-    await(&ears.asks, 2);
+    await(&events.asks, 2);
     for (int i = 0; i < 3; i++)
         assert_int_equal(hf_asked(lock[i], NULL, 0), hf_state(lock[i]) == HF_HELD);
     hf_close(a);
     hf_close(b);
 }
 
-static void test_following_ones_place(void **state)
+static void test_a_waiter_follows_its_place(void **state)
 {
     const char       *name = recipe_name();
-    struct ears       ears = { .places = 0 };
-    struct hf_client *a = recipe_open(), *b = open_with_ears(&ears);
+    struct events     events = { .places = 0 };
+    struct hf_client *a = recipe_open(), *b = open_with_callbacks(&events);
     struct hf_lock   *first = recipe_mutex(a, name), *second = recipe_mutex(a, name);
     struct hf_lock   *third = recipe_mutex(a, name), *mine = recipe_mutex(b, name);
 
@@ -134,15 +165,15 @@ static void test_following_ones_place(void **state)
     recipe_await_line(a, name, 3);
     assert_int_equal(hf_acquire_start(mine, -1), 0);
     assert_int_equal(hf_set_follow(mine, false), HF_ESTATE);
-    await(&ears.places, 1);
-    assert_int_equal(ears.ahead, 3);
+    await(&events.places, 1);
+    assert_int_equal(events.ahead, 3);
     assert_int_equal(hf_cancel(second), 0);
-    await(&ears.places, 2);
-    assert_int_equal(ears.ahead, 2);
+    await(&events.places, 2);
+    assert_int_equal(events.ahead, 2);
     assert_int_equal(hf_ahead(mine), 2);
     assert_int_equal(hf_release(first), 0);
-    await(&ears.places, 3);
-    assert_int_equal(ears.ahead, 1);
+    await(&events.places, 3);
+    assert_int_equal(events.ahead, 1);
     recipe_await(third, HF_HELD);
     assert_int_equal(hf_release(third), 0);
     recipe_await(mine, HF_HELD);
@@ -151,7 +182,7 @@ static void test_following_ones_place(void **state)
     hf_close(b);
 }
 
-static void test_a_full_queue(void **state)
+static void test_a_full_queue_refuses(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -161,8 +192,9 @@ static void test_a_full_queue(void **state)
     (void)state;
     assert_int_equal(hf_set_max_waiters(late, 1), 0);
     assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
-    recipe_await_line(b, name, 1); /* connected: that may take longer than what follows */
-    assert_int_equal(hf_acquire(late, 20), HF_ETIMEOUT); /* there is room for one */
+    recipe_await_line(b, name,
+                      1); /* connecting may take longer than the time limit below */
+    assert_int_equal(hf_acquire(late, 20), HF_ETIMEOUT); /* one may wait */
     assert_int_equal(hf_acquire_start(waiting, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_acquire(late, 10000), HF_EFULL);
@@ -186,7 +218,7 @@ static uint64_t buckets(const struct hf_histogram *histogram)
     return sum;
 }
 
-static void test_statistics_count_what_was_done(void **state)
+static void test_statistics_count_every_call(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -196,7 +228,7 @@ static void test_statistics_count_what_was_done(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
-        assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* again: nothing new */
+        assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* nested: not counted */
         assert_int_equal(hf_release(lock), 0);
         assert_int_equal(hf_release(lock), 0);
     }
@@ -238,10 +270,11 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_holder_is_asked),
+        cmocka_unit_test(test_a_holder_releases_when_asked),
         cmocka_unit_test(test_every_holder_is_asked_and_no_waiter),
-        cmocka_unit_test(test_following_ones_place),
-        cmocka_unit_test(test_a_full_queue),
-        cmocka_unit_test(test_statistics_count_what_was_done),
+        cmocka_unit_test(test_a_waiter_follows_its_place),
+        cmocka_unit_test(test_a_full_queue_refuses),
+        cmocka_unit_test(test_statistics_count_every_call),
     };
 
     recipe_init(argc, argv);

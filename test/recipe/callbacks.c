@@ -1,4 +1,4 @@
-/* callbacks.c - what is freed, closed or driven while a callback is on its way. */
+/* callbacks.c - locks are freed, and clients closed or driven, while a callback runs. */
 #include "lib/recipe.h"
 
 #include <poll.h>
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A callback that is under way until it is let go. */
+/* A callback that blocks until the test posts `go`. */
 struct gate {
-    struct hf_lock *about; /* held up is what is said about this lock */
+    struct hf_lock *about; /* the callback of this lock blocks */
     sem_t           came, go;
     atomic_bool     passed;
-    uint64_t        token; /* as the lock said at the end */
+    uint64_t        token; /* of the lock at the end of the callback */
 };
 
 static void gate_init(struct gate *gate)
@@ -50,7 +50,7 @@ static struct hf_client *open_at(struct gate *gate)
 
 #define PARTS 4
 
-/* Until it is held, which is about to be said then, and a little longer. */
+/* Until it is held, and its callback is about to run; and a little longer. */
 static void spin(struct hf_lock *lock, unsigned rounds)
 {
     int64_t end = recipe_ms() + 10000;
@@ -61,8 +61,7 @@ static void spin(struct hf_lock *lock, unsigned rounds)
         ;
 }
 
-/* A part is granted at any time, also while the whole is being freed. */
-static void test_a_set_is_freed_before_it_is_had(void **state)
+static void test_a_set_is_freed_while_its_parts_are_granted(void **state)
 {
     char              name[PARTS][80];
     struct hf_client *client = recipe_open();
@@ -128,15 +127,14 @@ static void count_idle(struct hf_lock *lock, enum hf_state state, int why, void 
     *idle += state == HF_IDLE;
 }
 
-/* What is to be said about a lock is said, whatever it has become a part of since. */
-static void test_news_of_a_part_from_before(void **state)
+static void test_a_part_gets_callbacks_of_its_time_before_the_set(void **state)
 {
     struct hf_options options = HF_OPTIONS_INIT;
     atomic_int        idle = 0;
     struct hf_lock   *all;
 
     (void)state;
-    options.flags = HF_NO_KEEPER; /* so that nothing is said too early */
+    options.flags = HF_NO_KEEPER; /* so that no callback comes too early */
     options.on_state = count_idle;
     options.data = &idle;
     struct hf_client *client = recipe_open_with(&options);
@@ -159,8 +157,7 @@ static void *free_other(void *lock)
     return NULL;
 }
 
-/* Who frees a lock waits for what is being said about that one, and for nothing else:
- * the callback may be waiting for him. */
+/* Not for callbacks of other locks: these may be waiting for the thread that frees. */
 static void test_freeing_waits_for_its_own_callback_only(void **state)
 {
     struct gate gate;
@@ -172,7 +169,7 @@ static void test_freeing_waits_for_its_own_callback_only(void **state)
     gate.about = recipe_mutex(client, recipe_name());
     assert_int_equal(hf_acquire_start(gate.about, 10000), 0);
     sem_wait(&gate.came);
-    hf_lock_free(other); /* would be stuck here */
+    hf_lock_free(other); /* must not block */
     assert_false(gate.passed);
 
     pthread_t thread;
@@ -207,7 +204,7 @@ static void test_closing_waits_for_the_callback(void **state)
     sem_post(&gate.go);
     pthread_join(thread, NULL);
     assert_true(gate.passed);
-    assert_int_not_equal(gate.token, 0); /* the lock was there, and was held */
+    assert_int_not_equal(gate.token, 0); /* the lock still existed, and was held */
 }
 
 /* ---- One at a time ------------------------------------------------------------- */
@@ -218,7 +215,7 @@ struct crowd {
     atomic_bool       stop;
 };
 
-static void in_crowd(struct hf_lock *lock, enum hf_state state, int why, void *data)
+static void count_callback(struct hf_lock *lock, enum hf_state state, int why, void *data)
 {
     struct crowd *crowd = data;
     int           now = ++crowd->inside;
@@ -228,7 +225,7 @@ static void in_crowd(struct hf_lock *lock, enum hf_state state, int why, void *d
         crowd->most = now;
     if (state == HF_HELD) {
         poll(NULL, 0, 1);
-        (void)hf_process(crowd->client); /* from inside, too */
+        (void)hf_process(crowd->client); /* from inside a callback, too */
     }
     --crowd->inside;
 }
@@ -253,7 +250,7 @@ static void test_one_callback_at_a_time(void **state)
 
     (void)state;
     options.flags = HF_NO_KEEPER;
-    options.on_state = in_crowd;
+    options.on_state = count_callback;
     options.data = &crowd;
     crowd.client = recipe_open_with(&options);
     for (int i = 0; i < 4; i++)
@@ -280,15 +277,15 @@ static void test_one_callback_at_a_time(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_set_is_freed_before_it_is_had),
+        cmocka_unit_test(test_a_set_is_freed_while_its_parts_are_granted),
         cmocka_unit_test(test_a_set_is_freed_by_its_own_callback),
-        cmocka_unit_test(test_news_of_a_part_from_before),
+        cmocka_unit_test(test_a_part_gets_callbacks_of_its_time_before_the_set),
         cmocka_unit_test(test_freeing_waits_for_its_own_callback_only),
         cmocka_unit_test(test_closing_waits_for_the_callback),
         cmocka_unit_test(test_one_callback_at_a_time),
     };
 
     recipe_init(argc, argv);
-    alarm(60); /* rather killed than stuck */
+    alarm(60); /* ends the program if it hangs */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

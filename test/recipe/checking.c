@@ -1,5 +1,4 @@
-/* checking.c - is it still held?  hf_check() by the holder, hf_verify() by others; and
- * hf_doctor(). */
+/* checking.c - hf_check() by the holder, hf_verify() by others, and hf_doctor(). */
 #include "lib/recipe.h"
 
 #include <poll.h>
@@ -18,8 +17,8 @@ static bool readable(int fd)
     return poll(&poller, 1, 0) == 1;
 }
 
-/* A client that nobody drives: what happens to it, it does not know until it asks. */
-static struct hf_client *open_asleep(const char *url, struct hf_options options)
+/* A client that nobody drives: it hears of nothing until a call of its own. */
+static struct hf_client *open_without_keeper(const char *url, struct hf_options options)
 {
     struct hf_client *client = NULL;
 
@@ -28,7 +27,7 @@ static struct hf_client *open_asleep(const char *url, struct hf_options options)
     return client;
 }
 
-static void test_held_and_not_held(void **state)
+static void test_check_of_a_lock_held_and_not_held(void **state)
 {
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
@@ -38,7 +37,7 @@ static void test_held_and_not_held(void **state)
     assert_int_equal(hf_acquire(lock, 5000), 0);
     assert_int_equal(hf_check(lock, 5000), 0);
     assert_int_equal(hf_check(lock, -1), 0);
-    assert_int_equal(hf_acquire(lock, 5000), 0); /* again, which counts */
+    assert_int_equal(hf_acquire(lock, 5000), 0); /* nested */
     assert_int_equal(hf_check(lock, 5000), 0);
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(hf_check(lock, 5000), 0);
@@ -59,9 +58,8 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *d
     told->lost += state == HF_LOST && why == HF_ELOST;
 }
 
-/* Broken, but nobody has told it yet: the store's no makes it lost, in all the
- * ways that a lock is lost. */
-static void test_a_broken_lock_is_found_lost(void **state)
+/* Before any notification.  The lock is lost then in every respect. */
+static void test_check_finds_a_broken_lock_lost(void **state)
 {
     const char       *name = recipe_name();
     struct told       told = { 0 };
@@ -70,13 +68,13 @@ static void test_a_broken_lock_is_found_lost(void **state)
     (void)state;
     options.on_state = on_state;
     options.data = &told;
-    struct hf_client *a = open_asleep(recipe_url(), options), *b = recipe_open();
+    struct hf_client *a = open_without_keeper(recipe_url(), options), *b = recipe_open();
     struct hf_lock   *lock = recipe_mutex(a, name);
 
     assert_int_equal(hf_acquire(lock, 5000), 0);
     int fd = hf_lost_fd(lock);
     assert_int_equal(hf_break(b, name, hf_token(lock), 5000), 0);
-    assert_int_equal(hf_state(lock), HF_HELD); /* as far as it knows */
+    assert_int_equal(hf_state(lock), HF_HELD); /* not notified yet */
     assert_int_equal(hf_check(lock, 5000), HF_ELOST);
     assert_int_equal(hf_state(lock), HF_LOST);
     assert_int_equal(hf_token(lock), 0);
@@ -89,17 +87,18 @@ static void test_a_broken_lock_is_found_lost(void **state)
     assert_int_equal(hf_release(lock), HF_ELOST);
     assert_int_equal(hf_check(lock, 5000), HF_ESTATE);
 
-    assert_int_equal(hf_acquire(lock, 5000), 0); /* a new one is a new one */
+    assert_int_equal(hf_acquire(lock, 5000), 0); /* a new grant is good */
     assert_int_equal(hf_check(lock, 5000), 0);
     assert_int_equal(hf_release(lock), 0);
     hf_close(a);
     hf_close(b);
 }
 
-static void test_several_as_one(void **state)
+static void test_check_of_a_set(void **state)
 {
     const char       *first = recipe_name(), *second = recipe_name();
-    struct hf_client *a = open_asleep(recipe_url(), (struct hf_options)HF_OPTIONS_INIT);
+    struct hf_client *a =
+        open_without_keeper(recipe_url(), (struct hf_options)HF_OPTIONS_INIT);
     struct hf_client *b = recipe_open();
     struct hf_lock   *part[] = { recipe_mutex(a, second), recipe_mutex(a, first) };
     struct hf_lock   *both = NULL;
@@ -118,11 +117,11 @@ static void test_several_as_one(void **state)
     hf_close(b);
 }
 
-/* A reader under the writer of its thread has the writer's place. */
-static void test_a_reader_under_its_writer(void **state)
+static void test_check_of_a_nested_reader(void **state)
 {
     const char       *name = recipe_name();
-    struct hf_client *a = open_asleep(recipe_url(), (struct hf_options)HF_OPTIONS_INIT);
+    struct hf_client *a =
+        open_without_keeper(recipe_url(), (struct hf_options)HF_OPTIONS_INIT);
     struct hf_client *b = recipe_open();
     struct hf_lock   *writer = recipe_writer(a, name), *reader = recipe_reader(a, name);
 
@@ -148,7 +147,7 @@ static void elected(struct hf_election *election, uint64_t token, void *data)
     (void)data;
 }
 
-static void test_an_election(void **state)
+static void test_check_of_an_election(void **state)
 {
     struct hf_client          *client = recipe_open();
     struct hf_election_options options = HF_ELECTION_INIT;
@@ -171,7 +170,7 @@ static void *check_often(void *data)
     return NULL;
 }
 
-static void test_from_any_thread(void **state)
+static void test_check_from_any_thread(void **state)
 {
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
@@ -190,7 +189,7 @@ static void test_from_any_thread(void **state)
     hf_close(client);
 }
 
-static void test_verify_knows_whose_token_it_is(void **state)
+static void test_verify_accepts_only_the_token_of_a_holder(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -220,7 +219,7 @@ static void test_verify_knows_whose_token_it_is(void **state)
     hf_close(b);
 }
 
-static void test_doctor_tells_of_store_and_line(void **state)
+static void test_doctor_reports_store_and_queue(void **state)
 {
     const char         *name = recipe_name();
     struct hf_client   *client = recipe_open();
@@ -242,7 +241,7 @@ static void test_doctor_tells_of_store_and_line(void **state)
     assert_int_equal(hf_doctor(client, name, 10000, &line), 0);
     assert_true(line->count > store->count);
     assert_string_equal(recipe_finding(line, "versions")->text,
-                        "1 client in line: 1 of Holdfast " VERSION);
+                        "1 client: 1 of Holdfast " VERSION);
     assert_int_equal(hf_doctor(client, "a/b", 1000, &line), HF_EINVAL);
     hf_findings_free(store);
     hf_findings_free(line);
@@ -253,14 +252,14 @@ static void test_doctor_tells_of_store_and_line(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held_and_not_held),
-        cmocka_unit_test(test_a_broken_lock_is_found_lost),
-        cmocka_unit_test(test_several_as_one),
-        cmocka_unit_test(test_a_reader_under_its_writer),
-        cmocka_unit_test(test_an_election),
-        cmocka_unit_test(test_from_any_thread),
-        cmocka_unit_test(test_verify_knows_whose_token_it_is),
-        cmocka_unit_test(test_doctor_tells_of_store_and_line),
+        cmocka_unit_test(test_check_of_a_lock_held_and_not_held),
+        cmocka_unit_test(test_check_finds_a_broken_lock_lost),
+        cmocka_unit_test(test_check_of_a_set),
+        cmocka_unit_test(test_check_of_a_nested_reader),
+        cmocka_unit_test(test_check_of_an_election),
+        cmocka_unit_test(test_check_from_any_thread),
+        cmocka_unit_test(test_verify_accepts_only_the_token_of_a_holder),
+        cmocka_unit_test(test_doctor_reports_store_and_queue),
     };
 
     recipe_init(argc, argv);

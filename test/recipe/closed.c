@@ -1,5 +1,5 @@
-/* closed.c - a program that has closed its stdin, stdout and stderr: what it writes there
- * must reach no file and no server of ours. */
+/* closed.c - a program that has closed stdin, stdout and stderr: its writes to these must
+ * not reach any file or socket of the library. */
 #include "lib/recipe.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool is_free(int fd)
     return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
 }
 
-/* One that can be read or written, or that is there at all. */
+/* How many of 0, 1 and 2 are open; `usable`: can be read or written. */
 static int count_taken(bool usable)
 {
     int count = 0;
@@ -34,7 +34,7 @@ static int count_taken(bool usable)
     return count;
 }
 
-/* A thread that writes warnings, and looks whether they went anywhere. */
+/* A thread that writes warnings to stderr, and counts writes that succeed. */
 static void *warn(void *data)
 {
     struct timespec pause = { .tv_nsec = 100000 };
@@ -65,13 +65,14 @@ static int use_store(struct hf_client *client, const char *name)
         return 2;
     if (hf_lost_fd(lock) <= 2 || hf_ask_fd(lock) <= 2 || hf_fd(client) <= 2)
         return 3;
-    poll(NULL, 0, 50); /* the file store opens more when a lock is held for a while */
+    poll(NULL, 0,
+         50); /* the SQLite store opens more files when a lock is held for a while */
     if (!all_free_soon())
         return 4;
     return hf_release(lock) == 0 ? 0 : 5;
 }
 
-/* Two clients: one waits for the other, and each watches the other's death. */
+/* Two clients: one waits for the other.  So the store watches for the death of both. */
 static int live_closed(const char *name)
 {
     struct hf_client *first = NULL, *second = NULL;

@@ -1,4 +1,4 @@
-/* driving.c - by one's own loop, by callbacks, by the keeper; and after fork(). */
+/* driving.c - clients driven by a loop of the caller, by the keeper, and after fork(). */
 #include "lib/recipe.h"
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 #define LOG_MAX 64
 
-struct story {
+struct events {
     atomic_int    count;
     enum hf_state state[LOG_MAX];
     int           why[LOG_MAX];
@@ -20,19 +20,19 @@ struct story {
 
 static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *data)
 {
-    struct story *story = data;
-    int           n = story->count;
+    struct events *events = data;
+    int            n = events->count;
 
     (void)lock;
     if (n == LOG_MAX)
         return;
-    story->thread = pthread_self();
-    story->state[n] = state;
-    story->why[n] = why;
-    story->count = n + 1;
+    events->thread = pthread_self();
+    events->state[n] = state;
+    events->why[n] = why;
+    events->count = n + 1;
 }
 
-/* Turn the caller's own loop until `lock` is in `state`. */
+/* Run a loop of the caller until `lock` is in `state`. */
 static void loop_until(struct hf_client *client, struct hf_lock *lock,
                        enum hf_state state)
 {
@@ -49,7 +49,8 @@ static void loop_until(struct hf_client *client, struct hf_lock *lock,
     assert_int_equal(hf_state(lock), state);
 }
 
-/* Until it stands in line: at once in a file, after a word or two with a server. */
+/* Until it is second in the queue: at once in a file, after a message or two with a
+ * server. */
 static void loop_until_second(struct hf_client *client, struct hf_client *other,
                               const char *name)
 {
@@ -66,10 +67,10 @@ static void loop_until_second(struct hf_client *client, struct hf_client *other,
     assert_int_equal(count, 2);
 }
 
-static void test_own_loop(void **state)
+static void test_a_loop_of_the_caller_drives_the_client(void **state)
 {
     const char       *name = recipe_name();
-    struct story      story = { .count = 0 };
+    struct events     events = { .count = 0 };
     struct hf_options options = HF_OPTIONS_INIT;
     struct hf_client *other = recipe_open();
     struct hf_lock   *held = recipe_mutex(other, name);
@@ -77,14 +78,14 @@ static void test_own_loop(void **state)
     (void)state;
     options.flags = HF_NO_KEEPER;
     options.on_state = on_state;
-    options.data = &story;
+    options.data = &events;
     struct hf_client *client = recipe_open_with(&options);
     struct hf_lock   *lock = recipe_mutex(client, name);
 
     assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(lock, -1), 0);
     assert_int_equal(hf_acquire_start(lock, -1), HF_ESTATE);
-    assert_int_equal(story.count, 0); /* never from inside the call */
+    assert_int_equal(events.count, 0); /* never from inside the call */
     recipe_await_line(other, name, 1);
     loop_until_second(client, other, name);
     assert_int_equal(hf_release(held), 0);
@@ -94,17 +95,17 @@ static void test_own_loop(void **state)
     assert_int_equal(hf_process(client), 0);
 
     enum hf_state expected[] = { HF_WAITING, HF_HELD, HF_LEAVING, HF_IDLE };
-    assert_int_equal(story.count, 4);
+    assert_int_equal(events.count, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(story.state[i], expected[i]);
-        assert_int_equal(story.why[i], 0);
+        assert_int_equal(events.state[i], expected[i]);
+        assert_int_equal(events.why[i], 0);
     }
-    assert_true(pthread_equal(story.thread, pthread_self()));
+    assert_true(pthread_equal(events.thread, pthread_self()));
     hf_close(client);
     hf_close(other);
 }
 
-static void test_own_loop_keeps_time(void **state)
+static void test_a_loop_of_the_caller_keeps_time_limits(void **state)
 {
     const char       *name = recipe_name();
     struct hf_options options = HF_OPTIONS_INIT;
@@ -136,26 +137,27 @@ static void test_own_loop_keeps_time(void **state)
     hf_close(other);
 }
 
-static void test_keeper_calls_back(void **state)
+static void test_the_keeper_calls_back(void **state)
 {
     const char       *name = recipe_name();
-    struct story      story = { .count = 0 };
+    struct events     events = { .count = 0 };
     struct hf_options options = HF_OPTIONS_INIT;
 
     (void)state;
     options.on_state = on_state;
-    options.data = &story;
+    options.data = &events;
     struct hf_client *client = recipe_open_with(&options);
     struct hf_lock   *lock = recipe_mutex(client, name);
 
     assert_int_equal(hf_acquire_start(lock, -1), 0);
     recipe_await(lock, HF_HELD);
-    assert_int_equal(hf_release(lock), 0); /* any thread may: it belongs to none */
+    assert_int_equal(hf_release(lock),
+                     0); /* any thread may: it was started without an owner */
     int64_t end = recipe_ms() + 10000;
-    while (story.count < 4 && recipe_ms() < end)
+    while (events.count < 4 && recipe_ms() < end)
         poll(NULL, 0, 1);
-    assert_int_equal(story.count, 4);
-    assert_false(pthread_equal(story.thread, pthread_self()));
+    assert_int_equal(events.count, 4);
+    assert_false(pthread_equal(events.thread, pthread_self()));
     hf_close(client);
 }
 
@@ -165,11 +167,10 @@ static void hang(struct hf_lock *lock, enum hf_state state, int why, void *data)
     (void)state;
     (void)why;
     sem_wait(data);
-    sem_post(data); /* only the first one hangs */
+    sem_post(data); /* only the first call hangs */
 }
 
-/* A callback that takes its time must not keep others from hearing of a loss. */
-static void test_a_slow_callback_hides_no_loss(void **state)
+static void test_a_slow_callback_delays_no_news_of_a_loss(void **state)
 {
     const char       *name = recipe_name();
     struct hf_options options = HF_OPTIONS_INIT;
@@ -198,7 +199,7 @@ static void test_a_slow_callback_hides_no_loss(void **state)
     sem_destroy(&gate);
 }
 
-static void test_cancel_of_an_asynchronous_wait(void **state)
+static void test_a_wait_without_blocking_is_canceled(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -212,7 +213,7 @@ static void test_cancel_of_an_asynchronous_wait(void **state)
     recipe_await(lock, HF_IDLE);
     assert_int_equal(hf_why(lock), HF_ECANCELED);
     recipe_await_line(a, name, 1);
-    assert_int_equal(hf_acquire_start(lock, -1), 0); /* the handle is free again */
+    assert_int_equal(hf_acquire_start(lock, -1), 0); /* the handle can be used again */
     hf_close(b);
     recipe_await_line(a, name, 1);
     hf_close(a);
@@ -243,7 +244,7 @@ static int call_everything(struct hf_client *client, struct hf_lock *lock)
     return wrong;
 }
 
-static void test_a_forked_child_is_refused_and_ends_nothing(void **state)
+static void test_a_forked_child_is_refused_and_ends_no_session(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
@@ -258,7 +259,8 @@ static void test_a_forked_child_is_refused_and_ends_nothing(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(hf_acquire(rival, 0), HF_EBUSY); /* the child's end ended nothing */
+    assert_int_equal(hf_acquire(rival, 0),
+                     HF_EBUSY); /* the exit of the child released nothing */
     assert_int_equal(hf_state(lock), HF_HELD);
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
@@ -266,7 +268,7 @@ static void test_a_forked_child_is_refused_and_ends_nothing(void **state)
     hf_close(other);
 }
 
-static void test_bad_options(void **state)
+static void test_bad_options_are_refused(void **state)
 {
     struct hf_client *client = NULL;
     struct hf_options options = HF_OPTIONS_INIT;
@@ -290,8 +292,8 @@ static void test_bad_options(void **state)
     assert_null(client);
 }
 
-/* Several that are started before anybody drives stand in line as they were started. */
-static void test_started_in_order(void **state)
+/* Also if nobody drives the client in between. */
+static void test_locks_queue_in_the_order_they_were_started(void **state)
 {
     const char       *name = recipe_name();
     struct hf_options options = HF_OPTIONS_INIT;
@@ -318,14 +320,14 @@ static void test_started_in_order(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_loop),
-        cmocka_unit_test(test_own_loop_keeps_time),
-        cmocka_unit_test(test_started_in_order),
-        cmocka_unit_test(test_keeper_calls_back),
-        cmocka_unit_test(test_a_slow_callback_hides_no_loss),
-        cmocka_unit_test(test_cancel_of_an_asynchronous_wait),
-        cmocka_unit_test(test_a_forked_child_is_refused_and_ends_nothing),
-        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_a_loop_of_the_caller_drives_the_client),
+        cmocka_unit_test(test_a_loop_of_the_caller_keeps_time_limits),
+        cmocka_unit_test(test_locks_queue_in_the_order_they_were_started),
+        cmocka_unit_test(test_the_keeper_calls_back),
+        cmocka_unit_test(test_a_slow_callback_delays_no_news_of_a_loss),
+        cmocka_unit_test(test_a_wait_without_blocking_is_canceled),
+        cmocka_unit_test(test_a_forked_child_is_refused_and_ends_no_session),
+        cmocka_unit_test(test_bad_options_are_refused),
     };
 
     recipe_init(argc, argv);

@@ -15,9 +15,9 @@ struct candidate {
     atomic_int          elected, deposed, changes;
     atomic_int          why;
     _Atomic uint64_t    token;
-    atomic_bool         somebody; /* leads, as far as it knows */
+    atomic_bool         somebody; /* leads, as far as this candidate knows */
     char                note[64];
-    atomic_int         *leaders; /* how many lead now, and the most there were */
+    atomic_int         *leaders; /* how many lead now; *most: the maximum */
     atomic_int         *most;
 };
 
@@ -59,7 +59,7 @@ static void on_leader(struct hf_election *election, const struct hf_entry *leade
     me->changes++;
 }
 
-static void stand(struct candidate *me, const char *name, const char *note, bool observe)
+static void join(struct candidate *me, const char *name, const char *note, bool observe)
 {
     struct hf_election_options options = HF_ELECTION_INIT;
 
@@ -73,7 +73,7 @@ static void stand(struct candidate *me, const char *name, const char *note, bool
     assert_int_equal(hf_election_new(me->client, name, &options, &me->election), 0);
 }
 
-static void withdraw(struct candidate *me)
+static void leave(struct candidate *me)
 {
     hf_election_free(me->election);
     hf_close(me->client);
@@ -111,14 +111,14 @@ static void test_leadership_passes_on(void **state)
     struct candidate a = { .elected = 0 }, b = { .elected = 0 }, spy = { .elected = 0 };
 
     (void)state;
-    stand(&spy, name, NULL, true);
-    await(&spy.changes, 1); /* it is told that nobody leads */
+    join(&spy, name, NULL, true);
+    await(&spy.changes, 1); /* nobody leads */
     assert_false(spy.somebody);
-    stand(&a, name, "first", false);
+    join(&a, name, "first", false);
     await(&a.elected, 1);
     assert_true(hf_election_leads(a.election));
     await_note(&spy, "first");
-    stand(&b, name, "second", false);
+    join(&b, name, "second", false);
     recipe_await_line(spy.client, name, 2);
     await_note(&b, "first");
     assert_int_equal(b.elected, 0);
@@ -139,12 +139,12 @@ static void test_leadership_passes_on(void **state)
     await_note(&spy, "second");
     assert_int_equal(hf_election_join(a.election), 0);
     recipe_await_line(spy.client, name, 2);
-    withdraw(&b);
-    assert_int_equal(b.deposed, 0); /* it knows */
+    leave(&b);
+    assert_int_equal(b.deposed, 0); /* freeing calls nothing back */
     await(&a.elected, 2);
-    withdraw(&a);
+    leave(&a);
     recipe_await_line(spy.client, name, 0);
-    withdraw(&spy);
+    leave(&spy);
     assert_int_equal(spy.elected, 0);
 }
 
@@ -154,9 +154,9 @@ static void test_a_deposed_leader_queues_again(void **state)
     struct candidate a = { .elected = 0 }, b = { .elected = 0 };
 
     (void)state;
-    stand(&a, name, "a", false);
+    join(&a, name, "a", false);
     await(&a.elected, 1);
-    stand(&b, name, "b", false);
+    join(&b, name, "b", false);
     recipe_await_line(a.client, name, 2);
     assert_int_equal(hf_break(b.client, name, a.token, RECIPE_LIMIT_MS), 0);
     await(&a.deposed, 1);
@@ -166,32 +166,32 @@ static void test_a_deposed_leader_queues_again(void **state)
     assert_int_equal(hf_election_resign(b.election), 0);
     await(&a.elected, 2);
     assert_true(a.token > b.token);
-    withdraw(&a);
-    withdraw(&b);
+    leave(&a);
+    leave(&b);
 }
 
-static void test_resigning_out_of_the_queue(void **state)
+static void test_a_waiting_candidate_can_resign(void **state)
 {
     const char      *name = recipe_name();
     struct candidate a = { .elected = 0 }, b = { .elected = 0 };
 
     (void)state;
-    stand(&a, name, NULL, false);
+    join(&a, name, NULL, false);
     await(&a.elected, 1);
-    stand(&b, name, NULL, false);
+    join(&b, name, NULL, false);
     recipe_await_line(a.client, name, 2);
     assert_int_equal(hf_election_resign(b.election), 0);
     recipe_await_line(a.client, name, 1);
-    assert_int_equal(hf_election_resign(b.election), 0); /* once more is nothing */
-    withdraw(&a);
+    assert_int_equal(hf_election_resign(b.election), 0); /* resigning twice is no error */
+    leave(&a);
     recipe_await_line(b.client, name, 0);
     assert_int_equal(b.elected, 0);
     assert_int_equal(hf_election_join(b.election), 0);
     await(&b.elected, 1);
-    withdraw(&b);
+    leave(&b);
 }
 
-static void test_a_name_in_use_as_another_kind(void **state)
+static void test_a_name_in_use_as_another_kind_is_reported_once(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
@@ -201,19 +201,18 @@ static void test_a_name_in_use_as_another_kind(void **state)
     (void)state;
     assert_int_equal(hf_semaphore(client, name, 2, 1, &other), 0);
     assert_int_equal(hf_acquire(other, RECIPE_LIMIT_MS), 0);
-    stand(&a, name, NULL, false);
-    await(&a.deposed, 1); /* told once, not tried for ever */
+    join(&a, name, NULL, false);
+    await(&a.deposed, 1); /* reported once, not retried for ever */
     assert_int_equal(a.why, HF_EMISMATCH);
     assert_int_equal(hf_release(other), 0);
     assert_int_equal(hf_election_join(a.election), 0);
     await(&a.elected, 1);
     assert_int_equal(a.deposed, 1);
-    withdraw(&a);
+    leave(&a);
     hf_close(client);
 }
 
-/* Everybody leads in turn, and never two at once. */
-static void test_never_two(void **state)
+static void test_candidates_lead_in_turn_and_never_two_at_once(void **state)
 {
     const char      *name = recipe_name();
     struct candidate crowd[5] = { { .elected = 0 } };
@@ -223,23 +222,94 @@ static void test_never_two(void **state)
     for (size_t i = 0; i < 5; i++) {
         crowd[i].leaders = &leaders;
         crowd[i].most = &most;
-        stand(&crowd[i], name, NULL, false);
+        join(&crowd[i], name, NULL, false);
         recipe_await_line(crowd[0].client, name, i + 1);
     }
     for (int round = 1; round <= 3; round++) {
-        for (size_t i = 0; i < 5; i++) { /* in the order they came */
+        for (size_t i = 0; i < 5; i++) { /* in the order they joined */
             await(&crowd[i].elected, round);
             assert_int_equal(hf_election_resign(crowd[i].election), 0);
             await(&crowd[i].deposed, round);
             recipe_await_line(crowd[0].client, name,
-                              4); /* its place may go a bit later */
+                              4); /* its place may leave a bit later */
             assert_int_equal(hf_election_join(crowd[i].election), 0);
             recipe_await_line(crowd[0].client, name, 5);
         }
     }
     assert_int_equal(most, 1);
     for (size_t i = 0; i < 5; i++)
-        withdraw(&crowd[i]);
+        leave(&crowd[i]);
+}
+
+/* A candidate that leaves from the middle of the queue neither deposes nor promotes
+ * anybody. */
+static void test_a_candidate_that_leaves_changes_no_leader(void **state)
+{
+    const char      *name = recipe_name();
+    struct candidate crowd[3] = { { .elected = 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        join(&crowd[i], name, NULL, false);
+        recipe_await_line(crowd[0].client, name, i + 1);
+    }
+    await(&crowd[0].elected, 1);
+    leave(&crowd[1]);
+    recipe_await_line(crowd[0].client, name, 2);
+    poll(NULL, 0, 30); /* time enough for a wrong callback */
+    assert_int_equal(crowd[0].deposed, 0);
+    assert_true(hf_election_leads(crowd[0].election));
+    assert_int_equal(crowd[2].elected, 0);
+    assert_false(hf_election_leads(crowd[2].election));
+    leave(&crowd[0]);
+    await(&crowd[2].elected, 1);
+    leave(&crowd[2]);
+}
+
+static void test_every_candidate_lists_the_same_queue(void **state)
+{
+    const char       *name = recipe_name();
+    struct candidate  crowd[10] = { { .elected = 0 } };
+    struct hf_report *first = NULL, *report = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        join(&crowd[i], name, NULL, false);
+        recipe_await_line(crowd[0].client, name, i + 1);
+    }
+    await(&crowd[0].elected, 1);
+    assert_int_equal(hf_election_list(crowd[0].election, 1000, &first), 0);
+    assert_int_equal(first->count, 10);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(first->entry[i]->held, i == 0);
+        assert_int_equal(hf_election_list(crowd[i].election, 1000, &report), 0);
+        assert_int_equal(report->count, 10);
+        for (size_t k = 0; k < 10; k++)
+            assert_int_equal(report->entry[k]->token, first->entry[k]->token);
+        hf_report_free(report);
+    }
+    hf_report_free(first);
+    for (size_t i = 0; i < 10; i++)
+        leave(&crowd[i]);
+}
+
+static void test_an_election_that_nobody_joined_is_empty(void **state)
+{
+    struct hf_client          *client = recipe_open();
+    struct hf_election        *election;
+    struct hf_election_options options = HF_ELECTION_INIT;
+    struct hf_report          *report = NULL;
+
+    (void)state;
+    options.observe = true;
+    assert_int_equal(hf_election_new(client, recipe_name(), &options, &election), 0);
+    assert_int_equal(hf_election_list(election, 1000, &report), 0);
+    assert_int_equal(report->count, 0);
+    hf_report_free(report);
+    hf_election_free(election);
+    assert_int_equal(hf_election_new(client, "not/a/name", &options, &election),
+                     HF_EINVAL);
+    hf_close(client);
 }
 
 int main(int argc, char **argv)
@@ -247,9 +317,12 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leadership_passes_on),
         cmocka_unit_test(test_a_deposed_leader_queues_again),
-        cmocka_unit_test(test_resigning_out_of_the_queue),
-        cmocka_unit_test(test_a_name_in_use_as_another_kind),
-        cmocka_unit_test(test_never_two),
+        cmocka_unit_test(test_a_waiting_candidate_can_resign),
+        cmocka_unit_test(test_a_name_in_use_as_another_kind_is_reported_once),
+        cmocka_unit_test(test_candidates_lead_in_turn_and_never_two_at_once),
+        cmocka_unit_test(test_a_candidate_that_leaves_changes_no_leader),
+        cmocka_unit_test(test_every_candidate_lists_the_same_queue),
+        cmocka_unit_test(test_an_election_that_nobody_joined_is_empty),
     };
 
     recipe_init(argc, argv);

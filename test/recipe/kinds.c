@@ -1,4 +1,5 @@
-/* kinds.c - readers and writers, semaphores, claims, and names used as two kinds. */
+/* kinds.c - the kinds of lock: readers and writers, semaphores, claims; two kinds of one
+ * name. */
 #include "lib/recipe.h"
 
 #include <pthread.h>
@@ -21,7 +22,7 @@ static void *wait_for(void *data)
 
 static void start(struct waiter *waiter)
 {
-    recipe_await(waiter->lock, HF_IDLE); /* what it asked before may be on its way out */
+    recipe_await(waiter->lock, HF_IDLE); /* an earlier request may still be leaving */
     assert_int_equal(hf_set_any_thread(waiter->lock, true), 0);
     assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for, waiter), 0);
 }
@@ -72,8 +73,7 @@ static void test_readers_share_writers_do_not(void **state)
     hf_close(other);
 }
 
-/* Nobody passes: a reader that comes after a waiting writer waits behind it. */
-static void test_a_waiting_writer_is_not_starved(void **state)
+static void test_readers_do_not_overtake_a_waiting_writer(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
@@ -99,7 +99,7 @@ static void test_a_waiting_writer_is_not_starved(void **state)
     hf_close(other);
 }
 
-static void test_semaphore_slots_are_distinct(void **state)
+static void test_semaphore_slots_are_distinct_and_limited(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -128,7 +128,7 @@ static void test_semaphore_slots_are_distinct(void **state)
     hf_close(b);
 }
 
-static void test_semaphore_weights(void **state)
+static void test_weights_of_a_semaphore_and_no_overtaking(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
@@ -144,7 +144,8 @@ static void test_semaphore_weights(void **state)
     struct waiter w = { .lock = three };
     start(&w);
     recipe_await_line(client, name, 3);
-    assert_int_equal(hf_acquire(other, 0), HF_EBUSY); /* it would fit, but is later */
+    assert_int_equal(hf_acquire(other, 0),
+                     HF_EBUSY); /* it would fit, but does not overtake */
     assert_int_equal(hf_release(two), 0);
     finish(&w);
     assert_int_equal(hf_release(three), 0);
@@ -152,7 +153,7 @@ static void test_semaphore_weights(void **state)
     hf_close(client);
 }
 
-static void test_impossible_semaphores(void **state)
+static void test_impossible_semaphores_are_refused(void **state)
 {
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = NULL;
@@ -167,7 +168,7 @@ static void test_impossible_semaphores(void **state)
     hf_close(client);
 }
 
-static void test_claim_waits_without_a_queue(void **state)
+static void test_claims_wait_without_a_queue(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -200,7 +201,7 @@ static void test_claim_waits_without_a_queue(void **state)
     hf_close(b);
 }
 
-static void test_two_kinds_on_one_name(void **state)
+static void test_two_kinds_of_one_name_are_refused(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -226,12 +227,12 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readers_share_writers_do_not),
-        cmocka_unit_test(test_a_waiting_writer_is_not_starved),
-        cmocka_unit_test(test_semaphore_slots_are_distinct),
-        cmocka_unit_test(test_semaphore_weights),
-        cmocka_unit_test(test_impossible_semaphores),
-        cmocka_unit_test(test_claim_waits_without_a_queue),
-        cmocka_unit_test(test_two_kinds_on_one_name),
+        cmocka_unit_test(test_readers_do_not_overtake_a_waiting_writer),
+        cmocka_unit_test(test_semaphore_slots_are_distinct_and_limited),
+        cmocka_unit_test(test_weights_of_a_semaphore_and_no_overtaking),
+        cmocka_unit_test(test_impossible_semaphores_are_refused),
+        cmocka_unit_test(test_claims_wait_without_a_queue),
+        cmocka_unit_test(test_two_kinds_of_one_name_are_refused),
     };
 
     recipe_init(argc, argv);

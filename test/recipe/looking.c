@@ -1,4 +1,4 @@
-/* looking.c - inspecting lines, watching them, breaking a place; being lost. */
+/* looking.c - inspecting and watching a lock, breaking a place, losing a lock. */
 #include "lib/recipe.h"
 
 #include <poll.h>
@@ -15,7 +15,7 @@ static bool readable(int fd)
     return poll(&poller, 1, 0) == 1;
 }
 
-static void test_report_names_holder_and_waiters(void **state)
+static void test_a_report_names_holder_and_waiters(void **state)
 {
     const char       *name = recipe_name();
     struct hf_options options = HF_OPTIONS_INIT;
@@ -86,7 +86,8 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_int_equal(hf_break(b, name, token, RECIPE_LIMIT_MS), 0);
     struct pollfd poller = { .fd = lost, .events = POLLIN };
     assert_int_equal(poll(&poller, 1, RECIPE_LIMIT_MS), 1);
-    assert_int_equal(hf_state(held), HF_LOST); /* who is woken sees why */
+    assert_int_equal(hf_state(held),
+                     HF_LOST); /* set before the descriptor wakes anybody */
     assert_true(readable(lost));
     assert_int_equal(hf_left_ms(held), 0);
     assert_int_equal(hf_token(held), 0);
@@ -94,7 +95,8 @@ static void test_a_broken_holder_is_lost(void **state)
     recipe_await(next, HF_HELD);
     assert_true(hf_token(next) > token);
 
-    assert_int_equal(hf_acquire(held, 0), HF_ELOST); /* not before it is acknowledged */
+    assert_int_equal(hf_acquire(held, 0),
+                     HF_ELOST); /* not before the loss is acknowledged */
     assert_int_equal(hf_release(held), HF_ELOST);
     assert_true(hf_err_lost(HF_ELOST));
     assert_int_equal(hf_state(held), HF_IDLE);
@@ -114,7 +116,7 @@ struct breaker {
     int         broken;
 };
 
-/* Take the lock away from whoever has it, as soon as that can be seen. */
+/* Break every holder as soon as it is listed. */
 static void *break_often(void *arg)
 {
     struct breaker   *breaker = arg;
@@ -133,8 +135,8 @@ static void *break_often(void *arg)
     return NULL;
 }
 
-/* Also while hf_acquire() returns: whatever is lost by then, the program is told. */
-static void test_broken_at_any_moment(void **state)
+/* Also while hf_acquire() returns. */
+static void test_a_loss_at_any_moment_is_reported(void **state)
 {
     struct breaker    breaker = { .name = recipe_name() };
     struct hf_client *client = recipe_open();
@@ -196,7 +198,7 @@ static void *watch(void *data)
     return NULL;
 }
 
-static void test_watch_tells_of_changes(void **state)
+static void test_watch_returns_at_a_change(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -232,7 +234,7 @@ static void count_lines(const char *text, void *data)
     ++*count;
 }
 
-static void test_trace_tells_every_request(void **state)
+static void test_the_trace_shows_every_request(void **state)
 {
     struct hf_options options = HF_OPTIONS_INIT;
     int               count = 0;
@@ -247,7 +249,7 @@ static void test_trace_tells_every_request(void **state)
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_in_range(count, 2, 4); /* ENTER and its answer; a WATCH */
     count = 0;
-    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* again: asks nobody */
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* nested: no request */
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(count, 0);
     assert_int_equal(hf_release(lock), 0);
@@ -255,8 +257,7 @@ static void test_trace_tells_every_request(void **state)
     hf_close(client);
 }
 
-/* Who gives no time is answered all the same, by a store that is well. */
-static void test_no_time_at_all(void **state)
+static void test_a_time_limit_of_zero_still_gets_an_answer(void **state)
 {
     const char         *name = recipe_name();
     struct hf_client   *client = recipe_open();
@@ -296,13 +297,13 @@ static void test_no_time_at_all(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_report_names_holder_and_waiters),
+        cmocka_unit_test(test_a_report_names_holder_and_waiters),
         cmocka_unit_test(test_a_broken_holder_is_lost),
-        cmocka_unit_test(test_broken_at_any_moment),
+        cmocka_unit_test(test_a_loss_at_any_moment_is_reported),
         cmocka_unit_test(test_a_broken_waiter_queues_again),
-        cmocka_unit_test(test_watch_tells_of_changes),
-        cmocka_unit_test(test_no_time_at_all),
-        cmocka_unit_test(test_trace_tells_every_request),
+        cmocka_unit_test(test_watch_returns_at_a_change),
+        cmocka_unit_test(test_a_time_limit_of_zero_still_gets_an_answer),
+        cmocka_unit_test(test_the_trace_shows_every_request),
     };
 
     recipe_init(argc, argv);

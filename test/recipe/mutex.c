@@ -1,7 +1,7 @@
-/* mutex.c - taking, waiting, giving back; one thread and many. */
-#include "lib/recipe.h"
+/* mutex.c - acquiring, waiting and releasing in one thread; mutex_threads.c has
+ * several. */
+#include "lib/killed_holder.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static void test_acquire_and_release(void **state)
@@ -24,7 +24,7 @@ static void test_acquire_and_release(void **state)
     hf_close(client);
 }
 
-static void test_release_without_holding(void **state)
+static void test_release_without_holding_is_refused(void **state)
 {
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
@@ -35,10 +35,10 @@ static void test_release_without_holding(void **state)
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(hf_release(lock), HF_ESTATE);
-    hf_close(client); /* frees the lock too */
+    hf_close(client); /* frees the lock, too */
 }
 
-static void test_try_finds_it_taken(void **state)
+static void test_a_try_of_a_held_lock_is_busy(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -57,7 +57,7 @@ static void test_try_finds_it_taken(void **state)
     hf_close(b);
 }
 
-static void test_timed_wait_ends_in_time(void **state)
+static void test_a_wait_ends_at_its_time_limit(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -115,182 +115,6 @@ static void test_reentrant_for_the_holding_thread(void **state)
     hf_close(client);
 }
 
-struct other {
-    struct hf_lock *lock;
-    int64_t         timeout;
-    int             acquired, released;
-};
-
-static void *release_only(void *data)
-{
-    struct other *other = data;
-
-    other->released = hf_release(other->lock);
-    return NULL;
-}
-
-static void *acquire_only(void *data)
-{
-    struct other *other = data;
-
-    other->acquired = hf_acquire(other->lock, other->timeout);
-    if (other->acquired == 0)
-        other->released = hf_release(other->lock);
-    return NULL;
-}
-
-static void run_thread(void *(*body)(void *), struct other *other)
-{
-    pthread_t thread;
-
-    assert_int_equal(pthread_create(&thread, NULL, body, other), 0);
-    pthread_join(thread, NULL);
-}
-
-static void test_only_the_holding_thread_releases(void **state)
-{
-    struct hf_client *client = recipe_open();
-    struct hf_lock   *lock = recipe_mutex(client, recipe_name());
-    struct other      other = { .lock = lock };
-
-    (void)state;
-    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
-    run_thread(release_only, &other);
-    assert_int_equal(other.released, HF_EOWNER);
-    run_thread(acquire_only, &other);
-    assert_int_equal(other.acquired, HF_EBUSY);
-    other.timeout = 20;
-    run_thread(acquire_only, &other);
-    assert_int_equal(other.acquired, HF_ETIMEOUT);
-    assert_int_equal(hf_release(lock), 0);
-
-    assert_int_equal(hf_set_any_thread(lock, true), 0);
-    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
-    assert_int_equal(hf_set_any_thread(lock, false), HF_ESTATE);
-    assert_int_equal(hf_acquire(lock, 0), HF_EBUSY); /* nothing is reentrant then */
-    run_thread(release_only, &other);
-    assert_int_equal(other.released, 0);
-    hf_close(client);
-}
-
-struct crowd {
-    struct hf_lock *lock;
-    long            counter; /* guarded by nothing else */
-    uint64_t        last;
-    int             falls;
-};
-
-#define ROUNDS 50
-
-static void *count_up(void *data)
-{
-    struct crowd *crowd = data;
-
-    for (int i = 0; i < ROUNDS; i++) {
-        if (hf_acquire(crowd->lock, -1) != 0)
-            return "acquire failed";
-        long seen = crowd->counter;
-        crowd->falls += hf_token(crowd->lock) <= crowd->last;
-        crowd->last = hf_token(crowd->lock);
-        crowd->counter = seen + 1;
-        if (hf_release(crowd->lock) != 0)
-            return "release failed";
-    }
-    return NULL;
-}
-
-static void test_threads_share_a_handle(void **state)
-{
-    struct hf_client *client = recipe_open();
-    struct crowd      crowd = { .lock = recipe_mutex(client, recipe_name()) };
-    pthread_t         thread[8];
-
-    (void)state;
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, count_up, &crowd), 0);
-    for (int i = 0; i < 8; i++) {
-        void *fault;
-        pthread_join(thread[i], &fault);
-        assert_null(fault);
-    }
-    assert_int_equal(crowd.counter, 8 * ROUNDS);
-    assert_int_equal(crowd.falls, 0);
-    hf_close(client);
-}
-
-struct handles {
-    struct hf_client *client;
-    const char       *name;
-    struct crowd     *crowd;
-};
-
-static void *count_up_alone(void *data)
-{
-    struct handles *handles = data;
-    struct hf_lock *lock;
-
-    if (hf_mutex(handles->client, handles->name, &lock) != 0)
-        return "no handle";
-    for (int i = 0; i < ROUNDS; i++) {
-        if (hf_acquire(lock, -1) != 0)
-            return "acquire failed";
-        long seen = handles->crowd->counter;
-        handles->crowd->counter = seen + 1;
-        if (hf_release(lock) != 0)
-            return "release failed";
-    }
-    hf_lock_free(lock);
-    return NULL;
-}
-
-static void test_threads_with_handles_of_their_own(void **state)
-{
-    const char       *name = recipe_name();
-    struct hf_client *client[] = { recipe_open(), recipe_open() };
-    struct crowd      crowd = { .counter = 0 };
-    struct handles    handles[] = { { client[0], name, &crowd },
-                                    { client[1], name, &crowd } };
-    pthread_t         thread[8];
-
-    (void)state;
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, count_up_alone,
-                                        &handles[i % 2]),
-                         0);
-    for (int i = 0; i < 8; i++) {
-        void *fault;
-        pthread_join(thread[i], &fault);
-        assert_null(fault);
-    }
-    assert_int_equal(crowd.counter, 8 * ROUNDS);
-    recipe_await_line(client[0], name, 0);
-    hf_close(client[0]);
-    hf_close(client[1]);
-}
-
-static void test_cancel_from_another_thread(void **state)
-{
-    const char       *name = recipe_name();
-    struct hf_client *a = recipe_open(), *b = recipe_open();
-    struct hf_lock   *first = recipe_mutex(a, name), *second = recipe_mutex(b, name);
-    struct other      other = { .lock = second, .timeout = -1 };
-    pthread_t         thread;
-
-    (void)state;
-    assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
-    assert_int_equal(pthread_create(&thread, NULL, acquire_only, &other), 0);
-    recipe_await_line(a, name, 2);
-    assert_int_equal(hf_cancel(second), 0);
-    pthread_join(thread, NULL);
-    assert_int_equal(other.acquired, HF_ECANCELED);
-    recipe_await_line(a, name, 1);
-    assert_int_equal(hf_cancel(first), 0); /* what is held stays held */
-    assert_int_equal(hf_state(first), HF_HELD);
-    assert_int_equal(hf_release(first), 0);
-    hf_close(a);
-    hf_close(b);
-}
-
 static void test_freeing_and_closing_release(void **state)
 {
     const char       *name = recipe_name();
@@ -309,7 +133,7 @@ static void test_freeing_and_closing_release(void **state)
     hf_close(NULL);
 }
 
-static void test_bad_names(void **state)
+static void test_bad_names_are_refused(void **state)
 {
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = NULL;
@@ -331,21 +155,96 @@ static void test_bad_names(void **state)
     hf_close(client);
 }
 
+static void test_a_dead_holder_is_succeeded_by_the_waiter(void **state)
+{
+    const char          *name = recipe_name();
+    struct killed_holder dying;
+
+    (void)state;
+    killed_holder_hold(&dying, hf_mutex, name);
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *waiter = recipe_mutex(client, name);
+    assert_int_equal(hf_acquire_start(waiter, -1), 0);
+    recipe_await_line(client, name, 2);
+    assert_int_equal(hf_state(waiter), HF_WAITING);
+    killed_holder_kill(&dying, client, name, 1);
+    recipe_await(waiter, HF_HELD);
+    hf_close(client);
+}
+
+/* The handle of a lost session can neither be acquired again nor nest a reader: both
+ * would act on a lock that somebody else may hold. */
+static void test_a_lost_session_does_not_get_its_lock_back(void **state)
+{
+    const char *name = recipe_name();
+
+    (void)state;
+    if (!recipe_is_local())
+        skip(); /* there the holder is killed, and has no handle left */
+    struct killed_holder dying;
+    struct hf_lock      *reader;
+    killed_holder_hold(&dying, hf_writer, name);
+    assert_int_equal(hf_reader(dying.client, name, &reader), 0);
+    struct hf_client *client = recipe_open();
+    recipe_await_line(client, name, 0);
+    assert_int_equal(hf_left_ms(dying.lock), 0);
+    assert_int_equal(hf_process(dying.client), 0);
+    assert_int_equal(hf_state(dying.lock), HF_LOST);
+    assert_int_equal(hf_acquire(dying.lock, 0), HF_ELOST);
+
+    struct hf_lock *rival;
+    assert_int_equal(hf_writer(client, name, &rival), 0);
+    assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
+    assert_int_equal(hf_acquire(reader, 0), HF_EBUSY);
+    assert_int_equal(hf_release(dying.lock), HF_ELOST);
+    assert_int_equal(hf_state(rival), HF_HELD);
+    hf_close(dying.client);
+    hf_close(client);
+}
+
+/* Each handle has a place of its own, and the second waits for the first. */
+static void test_two_handles_of_one_client_queue_for_each_other(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *first = recipe_mutex(client, name),
+                   *second = recipe_mutex(client, name);
+
+    (void)state;
+    assert_int_equal(hf_acquire_start(first, -1), 0);
+    recipe_await(first, HF_HELD);
+    uint64_t token = hf_token(first);
+    assert_int_equal(hf_acquire_start(second, -1), 0);
+    recipe_await_line(client, name, 2);
+    assert_int_equal(hf_release(second), HF_ESTATE);
+    assert_int_equal(hf_state(second), HF_WAITING);
+    assert_int_equal(hf_cancel(second), 0);
+    recipe_await(second, HF_IDLE);
+    assert_int_equal(hf_state(first), HF_HELD);
+    assert_int_equal(hf_token(first), token);
+    assert_int_equal(hf_acquire_start(second, -1), 0);
+    recipe_await_line(client, name, 2);
+    hf_lock_free(first); /* removes its own place only */
+    recipe_await(second, HF_HELD);
+    assert_true(hf_token(second) > token);
+    recipe_await_line(client, name, 1);
+    hf_close(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquire_and_release),
-        cmocka_unit_test(test_release_without_holding),
-        cmocka_unit_test(test_try_finds_it_taken),
-        cmocka_unit_test(test_timed_wait_ends_in_time),
+        cmocka_unit_test(test_release_without_holding_is_refused),
+        cmocka_unit_test(test_a_try_of_a_held_lock_is_busy),
+        cmocka_unit_test(test_a_wait_ends_at_its_time_limit),
         cmocka_unit_test(test_tokens_rise),
         cmocka_unit_test(test_reentrant_for_the_holding_thread),
-        cmocka_unit_test(test_only_the_holding_thread_releases),
-        cmocka_unit_test(test_threads_share_a_handle),
-        cmocka_unit_test(test_threads_with_handles_of_their_own),
-        cmocka_unit_test(test_cancel_from_another_thread),
         cmocka_unit_test(test_freeing_and_closing_release),
-        cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_bad_names_are_refused),
+        cmocka_unit_test(test_a_dead_holder_is_succeeded_by_the_waiter),
+        cmocka_unit_test(test_a_lost_session_does_not_get_its_lock_back),
+        cmocka_unit_test(test_two_handles_of_one_client_queue_for_each_other),
     };
 
     recipe_init(argc, argv);

@@ -1,4 +1,4 @@
-/* rwlock.c - downgrading, reading under one's own lock, refused upgrades. */
+/* rwlock.c - a writer that downgrades, nested readers, refused upgrades. */
 #include "lib/recipe.h"
 
 #include <pthread.h>
@@ -18,10 +18,11 @@ static void test_downgrading(void **state)
     uint64_t token = hf_token(w);
     assert_int_equal(hf_acquire(r, 0), HF_EBUSY);
     assert_int_equal(hf_downgrade(w), 0);
-    assert_int_equal(hf_downgrade(w), 0); /* it is one already */
+    assert_int_equal(hf_downgrade(w), 0); /* a reader already */
     assert_int_equal(hf_state(w), HF_HELD);
     assert_int_equal(hf_token(w), token);
-    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), HF_EDEADLOCK); /* a writer no more */
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS),
+                     HF_EDEADLOCK); /* no writer any more */
     assert_int_equal(hf_acquire(r, 0), 0);
     assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
     assert_int_equal(hf_release(r), 0);
@@ -35,8 +36,7 @@ static void test_downgrading(void **state)
     hf_close(b);
 }
 
-/* A writer that was queued before must not slip in, readers right behind join. */
-static void test_contending_downgrading(void **state)
+static void test_a_downgrade_lets_readers_in_but_no_writer(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -83,7 +83,7 @@ static void test_upgrading_is_refused(void **state)
     assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(w), 0);
 
-    /* The same with any two handles of one name in one thread. */
+    /* So is any second handle of the same name in the same thread. */
     assert_int_equal(hf_acquire(m1, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(m2, -1), HF_EDEADLOCK);
     assert_int_equal(hf_release(m1), 0);
@@ -104,7 +104,35 @@ static void *try_it(void *data)
     return NULL;
 }
 
-static void test_reading_under_the_own_write_lock(void **state)
+static void *downgrade_it(void *data)
+{
+    struct other *other = data;
+
+    other->result = hf_downgrade(other->lock);
+    return NULL;
+}
+
+static void test_only_the_holding_thread_downgrades(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open(), *rival = recipe_open();
+    struct other      other = { .lock = recipe_writer(client, name) };
+    struct hf_lock   *r = recipe_reader(rival, name);
+    pthread_t         thread;
+
+    (void)state;
+    assert_int_equal(hf_acquire(other.lock, RECIPE_LIMIT_MS), 0);
+    assert_int_equal(pthread_create(&thread, NULL, downgrade_it, &other), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(other.result, HF_EOWNER);
+    assert_int_equal(hf_acquire(r, 0), HF_EBUSY); /* still a writer */
+    assert_int_equal(hf_downgrade(other.lock), 0);
+    assert_int_equal(hf_acquire(r, 0), 0);
+    hf_close(client);
+    hf_close(rival);
+}
+
+static void test_a_writer_may_also_read(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
@@ -120,7 +148,7 @@ static void test_reading_under_the_own_write_lock(void **state)
     recipe_await_line(spy, name, 1); /* it takes no place */
     assert_int_equal(pthread_create(&thread, NULL, try_it, &other), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(other.result, HF_EBUSY); /* for this thread only */
+    assert_int_equal(other.result, HF_EBUSY); /* nesting is for the thread that holds */
     assert_int_equal(hf_release(r), 0);
     assert_int_equal(hf_state(r), HF_HELD);
     assert_int_equal(hf_release(r), 0);
@@ -128,7 +156,7 @@ static void test_reading_under_the_own_write_lock(void **state)
     assert_int_equal(hf_release(w), 0);
     recipe_await_line(spy, name, 0);
 
-    /* A reader under a reader: or a waiting writer would stand between them. */
+    /* A nested reader takes no place either: it would wait for the writer in between. */
     struct hf_lock *r2 = recipe_reader(client, name), *w2 = recipe_writer(spy, name);
     assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(w2, -1), 0);
@@ -141,9 +169,8 @@ static void test_reading_under_the_own_write_lock(void **state)
     hf_close(spy);
 }
 
-/* Write, then read, then give the write lock back: still reading, and a writer
- * that waited does not slip in. */
-static void test_releasing_the_writer_first(void **state)
+/* The place becomes a reader: a waiting writer does not get in between. */
+static void test_releasing_the_writer_keeps_the_reader(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
@@ -166,7 +193,7 @@ static void test_releasing_the_writer_first(void **state)
     assert_int_equal(hf_state(w2), HF_WAITING);
     assert_int_equal(hf_acquire(w, -1), HF_EDEADLOCK);
     assert_int_equal(hf_release(w), HF_ESTATE);
-    hf_lock_free(w); /* the place is the reader's now */
+    hf_lock_free(w); /* the reader keeps the place */
     assert_int_equal(hf_state(r), HF_HELD);
     assert_int_equal(hf_release(r2), 0);
     assert_int_equal(hf_state(w2), HF_WAITING);
@@ -176,7 +203,7 @@ static void test_releasing_the_writer_first(void **state)
     hf_close(spy);
 }
 
-static void test_readers_of_one_thread_in_any_order(void **state)
+static void test_readers_of_one_thread_release_in_any_order(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
@@ -188,14 +215,14 @@ static void test_readers_of_one_thread_in_any_order(void **state)
     assert_int_equal(hf_acquire(r2, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(r1), 0);
     assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
-    assert_int_equal(hf_acquire(r1, 0), 0); /* back in its place */
+    assert_int_equal(hf_acquire(r1, 0), 0); /* nested again */
     assert_int_equal(hf_release(r2), 0);
     assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
     assert_int_equal(hf_acquire(r2, 0), 0);
     assert_int_equal(hf_release(r1), 0);
     uint64_t token = hf_token(r2);
     assert_int_equal(hf_break(spy, name, token, RECIPE_LIMIT_MS), 0);
-    recipe_await(r2, HF_LOST); /* though its own handle never had the place */
+    recipe_await(r2, HF_LOST); /* though the place was entered by another handle */
     assert_int_equal(hf_release(r2), HF_ELOST);
     assert_int_equal(hf_acquire(r1, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(r1), 0);
@@ -204,7 +231,7 @@ static void test_readers_of_one_thread_in_any_order(void **state)
     hf_close(spy);
 }
 
-static void test_what_is_under_a_lost_lock_is_lost(void **state)
+static void test_a_reader_nested_in_a_lost_writer_is_lost(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *admin = recipe_open();
@@ -219,7 +246,7 @@ static void test_what_is_under_a_lost_lock_is_lost(void **state)
     assert_int_equal(hf_token(r), 0);
     assert_int_equal(hf_release(r), HF_ELOST);
     assert_int_equal(hf_release(w), HF_ELOST);
-    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0); /* with a place of its own now */
+    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0); /* in a place of its own */
     recipe_await_line(admin, name, 1);
     hf_lock_free(w);
     assert_int_equal(hf_release(r), 0);
@@ -231,12 +258,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_downgrading),
-        cmocka_unit_test(test_contending_downgrading),
+        cmocka_unit_test(test_a_downgrade_lets_readers_in_but_no_writer),
         cmocka_unit_test(test_upgrading_is_refused),
-        cmocka_unit_test(test_reading_under_the_own_write_lock),
-        cmocka_unit_test(test_releasing_the_writer_first),
-        cmocka_unit_test(test_readers_of_one_thread_in_any_order),
-        cmocka_unit_test(test_what_is_under_a_lost_lock_is_lost),
+        cmocka_unit_test(test_only_the_holding_thread_downgrades),
+        cmocka_unit_test(test_a_writer_may_also_read),
+        cmocka_unit_test(test_releasing_the_writer_keeps_the_reader),
+        cmocka_unit_test(test_readers_of_one_thread_release_in_any_order),
+        cmocka_unit_test(test_a_reader_nested_in_a_lost_writer_is_lost),
     };
 
     recipe_init(argc, argv);

@@ -1,4 +1,4 @@
-/* stats.c - what is counted adds up, whenever one looks. */
+/* stats.c - statistics add up at any moment. */
 #include "lib/recipe.h"
 
 #include <pthread.h>
@@ -34,7 +34,7 @@ static uint64_t sum_of(const struct hf_histogram *histogram)
     return sum;
 }
 
-/* What was counted for all of them, at one moment each. */
+/* The sum over all locks, each read at one moment. */
 static uint64_t scrape(const struct worker *workers)
 {
     uint64_t acquired = 0;

@@ -1,4 +1,4 @@
-"""cases - what tests of the Redis store's scripts share.
+"""cases - shared by the tests of the Redis scripts.
 
     from cases import *
 
@@ -7,7 +7,7 @@
 
     main()
 """
-from lines import LAYOUT, MANY, SOON, TTL, Session, Space, claim_value  # noqa: F401  which says where the others are
+from lines import LAYOUT, MANY, SOON, TTL, Session, Space, claim_value  # noqa: F401  sets sys.path
 
 import redis  # test/server/redis.py
 import tap

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""cluster - servers of a cluster, as the user of the command sees them: any can be named, one
-takes over from another, and our slot moves."""
+"""cluster - a Redis cluster, seen through the command: any server can be named, a replica takes over,
+and our slot moves."""
 import contextlib
 import sys
 import time
@@ -9,7 +9,7 @@ sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
 import redis  # noqa: E402
 import resp  # noqa: E402
-from seen import case, holders, settle  # noqa: E402
+from command_case import case, holders, settle  # noqa: E402
 
 
 server = None
@@ -21,10 +21,10 @@ def at(where=None, ttl="2s", prefix="holdfast"):
 
 @contextlib.contextmanager
 def cluster():
-    """A master of all slots, a replica of it, and one that has none."""
+    """A master of all slots, its replica, and a server without slots."""
     with contextlib.ExitStack() as stack:
         def one():
-            bus = stack.enter_context(place.reserve_port()).getsockname()[1]
+            bus = stack.enter_context(sandbox.reserve_port()).getsockname()[1]
             return stack.enter_context(redis.standalone(options=[
                 "cluster-enabled yes", f"cluster-port {bus}", "cluster-node-timeout 2000"])), bus
         nodes = [one() for _ in range(3)]
@@ -57,7 +57,7 @@ def any_server_of_a_cluster_can_be_named(t):
     with cluster() as (master, replica, other, links):
         settle(t, at(master))
         names = [node.address for node in (master, replica, other)]
-        with place.reserve_port() as keeper:
+        with sandbox.reserve_port() as keeper:
             nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
             for named in (*names, ",".join([nobody, *names])):
                 done = t.run("run", "-q", "-w", "9", "a", "--url", f"redis://{named}?ttl=2s", "--", "echo", "hi")
@@ -66,7 +66,7 @@ def any_server_of_a_cluster_can_be_named(t):
         (token,) = holders(t, "long")
         links[1].call("CLUSTER", "FAILOVER")
         t.until("roles are swapped", lambda: "role:slave" in links[0].call("INFO", "replication"))
-        done = t.run("run", "-w", "9", "b", "--", "echo", "hi")  # by the one that was the master
+        done = t.run("run", "-w", "9", "b", "--", "echo", "hi")  # by way of the former master
         t.equal((done.code, done.out), (0, "hi\n"), done.err)
         links[1].call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         done = t.run("run", "-w", "3", "long", "--", "true")
@@ -76,19 +76,19 @@ def any_server_of_a_cluster_can_be_named(t):
 
 
 @case
-def several_servers_are_for_clusters(t):
+def several_servers_must_be_a_cluster(t):
     with redis.standalone() as one:
         done = t.run("run", "-w", "9", "a", "--url", f"redis://{one.address},{server.address}?ttl=1s",
                      "--", "true")
         t.equal(done.code, 64, done.err)
-        t.contains(done.err, "is in no cluster, so name one server only")
+        t.contains(done.err, "is not in a cluster: name one server only")
 
 
 # ---- A slot that moves ---------------------------------------------------------------------
 
 
 def lives(t, holder, seconds, when):
-    """It is not ended meanwhile."""
+    """Its lock is not lost meanwhile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         t.equal(holder.poll(), None, f"the holder's status, {when}")
@@ -96,7 +96,7 @@ def lives(t, holder, seconds, when):
 
 
 @case
-def a_slot_moves_and_holders_go_on(t):
+def a_slot_moves_and_holders_keep_their_locks(t):
     """However long each step of it takes."""
     with cluster() as (master, _, other, links):
         settle(t, at(master))

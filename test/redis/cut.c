@@ -1,14 +1,14 @@
-/* cut.c - the connection is cut at every byte of an acquire and a release, each way; then
- * in the middle of a hand-over and of its message; then in the middle of greetings.
+/* cut.c - the connection is cut at every byte of an acquire and a release, in both directions;
+ * then during a hand-over and its message; then during greetings.
  *
- * What must be true whatever is lost: see lib/scene.h.  Mostly it is waiting until the next
- * try to connect: so some processes share the work, each in a namespace of its own.
+ * lib/round.h checks what must be true whatever is lost.  Most of the time is spent waiting to
+ * reconnect, so several processes share the work, each in a namespace of its own.
  */
 /* needs: standalone */
+#include "lib/lock_round.h"
 #include "lib/promise.h"
-#include "lib/scene.h"
+#include "lib/server_redis.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TTL_MS   2000 /* so long that no cut ends a session */
+#define TTL_MS   2000 /* no cut lasts long enough to end a session */
 #define LIMIT_MS 10000
 #define SHARES   6
 
@@ -25,15 +25,15 @@ static unsigned share; /* ours */
 
 static struct tcpproxy *proxy;
 
-/* Connected, both ways, so that what is counted is the scene's alone. */
-static void settle(struct scene *scene)
+/* Connect both first, so that only the scene's own bytes are counted. */
+static void settle(struct lock_round *round)
 {
     hf_time           end = hf_now() + LIMIT_MS * HF_MS;
     struct hf_report *report;
 
-    int r = hf_inspect(scene->a.client, "nothing", LIMIT_MS, &report);
+    int r = hf_inspect(round->a.client, "nothing", LIMIT_MS, &report);
     if (r != 0)
-        fail_msg("inspect: %s: %s", hf_errname(r), hf_errmsg(scene->a.client));
+        fail_msg("inspect: %s: %s", hf_errname(r), hf_errmsg(round->a.client));
     hf_report_free(report);
     while (tcpproxy_open(proxy, TCPPROXY_MARKED) != 1 ||
            tcpproxy_open(proxy, TCPPROXY_PLAIN) != 1) {
@@ -45,143 +45,143 @@ static void settle(struct scene *scene)
     }
 }
 
-static void open_scene(struct scene *scene, const char *name)
+static void open_scene(struct lock_round *round, const char *name)
 {
-    *scene = (struct scene){ .limit_ms = 0 };
-    snprintf(scene->name, sizeof scene->name, "cut-%s", name);
-    actor_open_at(&scene->a, tcpproxy_address(proxy), TTL_MS, scene->name);
-    actor_open(&scene->b, TTL_MS, scene->name);
+    *round = (struct lock_round){ .limit_ms = 0 };
+    snprintf(round->name, sizeof round->name, "cut-%s", name);
+    actor_open_at(&round->a, tcpproxy_address(proxy), TTL_MS, round->name);
+    actor_open(&round->b, TTL_MS, round->name);
 }
 
-static void close_scene(struct scene *scene)
+static void close_scene(struct lock_round *round)
 {
     tcpproxy_forget(proxy);
-    scene_close(scene);
+    lock_round_close(round);
 }
 
 /* ---- Cutting -------------------------------------------------------------------------- */
 
-static uint64_t size_of(struct scene *scene, scene_play *play, enum tcpproxy_way way,
-                        enum tcpproxy_which which)
+static uint64_t size_of(struct lock_round *round, lock_round_play *play,
+                        enum tcpproxy_way way, enum tcpproxy_which which)
 {
-    play(scene); /* all that comes once only */
-    settle(scene);
+    play(round); /* what happens only once */
+    settle(round);
     uint64_t before = tcpproxy_bytes(proxy, way, which);
-    play(scene);
+    play(round);
     return tcpproxy_bytes(proxy, way, which) - before;
 }
 
 /* At every `step`th byte. */
-static void cut_all(struct scene *scene, scene_play *play, enum tcpproxy_way way,
-                    enum tcpproxy_which which, uint64_t step)
+static void cut_all(struct lock_round *round, lock_round_play *play,
+                    enum tcpproxy_way way, enum tcpproxy_which which, uint64_t step)
 {
-    uint64_t size = size_of(scene, play, way, which), struck = 0, cuts = 0;
+    uint64_t size = size_of(round, play, way, which), struck = 0, cuts = 0;
 
     assert_true(size > 0);
     for (uint64_t at = 1 + share * step; at <= size; at += SHARES * step, cuts++) {
-        settle(scene);
+        settle(round);
         tcpproxy_cut(proxy, way, which, at);
-        play(scene);
+        play(round);
         struck += tcpproxy_has_struck(proxy);
         tcpproxy_forget(proxy);
     }
-    print_message("# %s, %s: %u of %u cuts\n", scene->name,
+    print_message("# %s, %s: %u of %u cuts\n", round->name,
                   way == TCPPROXY_UP ? "up" : "down", (unsigned)struck, (unsigned)cuts);
-    assert_true(struck + 2 >= cuts); /* a renewal may be among what was counted */
+    assert_true(struck + 2 >= cuts); /* the count may include a renewal */
 }
 
 static void every_byte_to_the_server(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
-    open_scene(&scene, "up");
-    cut_all(&scene, scene_alone, TCPPROXY_UP, TCPPROXY_PLAIN, 1);
-    close_scene(&scene);
+    open_scene(&round, "up");
+    cut_all(&round, lock_round_alone, TCPPROXY_UP, TCPPROXY_PLAIN, 1);
+    close_scene(&round);
 }
 
 static void every_byte_from_the_server(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
-    open_scene(&scene, "down");
-    cut_all(&scene, scene_alone, TCPPROXY_DOWN, TCPPROXY_PLAIN, 1);
-    close_scene(&scene);
+    open_scene(&round, "down");
+    cut_all(&round, lock_round_alone, TCPPROXY_DOWN, TCPPROXY_PLAIN, 1);
+    close_scene(&round);
 }
 
-static void hand_overs(void **state)
+static void every_byte_of_a_hand_over(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
-    open_scene(&scene, "over");
-    cut_all(&scene, scene_handed_over, TCPPROXY_UP, TCPPROXY_PLAIN, 13);
-    cut_all(&scene, scene_handed_over, TCPPROXY_DOWN, TCPPROXY_PLAIN, 3);
-    close_scene(&scene);
+    open_scene(&round, "over");
+    cut_all(&round, lock_round_handed_over, TCPPROXY_UP, TCPPROXY_PLAIN, 13);
+    cut_all(&round, lock_round_handed_over, TCPPROXY_DOWN, TCPPROXY_PLAIN, 3);
+    close_scene(&round);
 }
 
-/* On the connection by which the server tells of a grant. */
+/* On the message connection. */
 static void every_byte_of_a_message(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
-    open_scene(&scene, "news");
-    cut_all(&scene, scene_handed_over, TCPPROXY_DOWN, TCPPROXY_MARKED, 1);
-    close_scene(&scene);
+    open_scene(&round, "news");
+    cut_all(&round, lock_round_handed_over, TCPPROXY_DOWN, TCPPROXY_MARKED, 1);
+    close_scene(&round);
 }
 
 /* ---- Greetings ------------------------------------------------------------------------ */
 
-static void come_back(struct scene *scene)
+static void come_back(struct lock_round *round)
 {
     tcpproxy_drop(proxy, TCPPROXY_ALL);
-    settle(scene);
+    settle(round);
 }
 
-/* What is held stays held, however often the way back is cut. */
-static void while_greeting_again(void **state)
+/* A holder keeps its lock, however often reconnecting is cut off. */
+static void a_holder_is_cut_off_while_reconnecting(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
     for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
-        open_scene(&scene, "again");
-        settle(&scene);
+        open_scene(&round, "again");
+        settle(&round);
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
-        come_back(&scene);
+        come_back(&round);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
-        actor_take(&scene.a);
+        actor_take(&round.a);
         for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 60)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
-            come_back(&scene);
-            assert_int_equal(hf_state(scene.a.lock), HF_HELD);
-            assert_int_equal(witness_holders(scene.name), 1);
-            assert_int_equal(hf_acquire(scene.b.lock, 0), HF_EBUSY);
+            come_back(&round);
+            assert_int_equal(hf_state(round.a.lock), HF_HELD);
+            assert_int_equal(server_holders(round.name), 1);
+            assert_int_equal(hf_acquire(round.b.lock, 0), HF_EBUSY);
         }
-        scene_have_and_leave(&scene);
-        close_scene(&scene);
+        lock_round_have_and_leave(&round);
+        close_scene(&round);
     }
 }
 
-static void while_connecting_first(void **state)
+static void a_client_is_cut_off_while_first_connecting(void **state)
 {
-    static struct scene scene;
+    static struct lock_round round;
 
     (void)state;
     for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
-        open_scene(&scene, "first");
-        scene_alone(&scene);
-        settle(&scene);
-        close_scene(&scene);
+        open_scene(&round, "first");
+        lock_round_alone(&round);
+        settle(&round);
+        close_scene(&round);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
         for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 40)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
-            open_scene(&scene, "first");
-            scene_alone(&scene);
-            close_scene(&scene);
+            open_scene(&round, "first");
+            lock_round_alone(&round);
+            close_scene(&round);
         }
     }
 }
@@ -193,22 +193,22 @@ static int work(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_to_the_server),
         cmocka_unit_test(every_byte_from_the_server),
-        cmocka_unit_test(hand_overs),
+        cmocka_unit_test(every_byte_of_a_hand_over),
         cmocka_unit_test(every_byte_of_a_message),
-        cmocka_unit_test(while_greeting_again),
-        cmocka_unit_test(while_connecting_first),
+        cmocka_unit_test(a_holder_is_cut_off_while_reconnecting),
+        cmocka_unit_test(a_client_is_cut_off_while_first_connecting),
     };
     char prefix[16];
 
     snprintf(prefix, sizeof prefix, "cut-%u", share);
     redis_use(prefix);
-    proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    proxy = tcpproxy_start(server_address(), "SUBSCRIBE");
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);
     return status;
 }
 
-/* What it says goes to a file, to be told in one piece. */
+/* Its output goes to a file, and is printed in one piece. */
 static pid_t start_worker(FILE *file)
 {
     pid_t self = getpid(), pid = fork();
@@ -240,7 +240,7 @@ int main(void)
     pid_t pid[SHARES];
     int   failed = 0, status;
 
-    witness_start();
+    server_find();
     for (share = 0; share < SHARES; share++) {
         file[share] = tmpfile();
         pid[share] = file[share] != NULL ? start_worker(file[share]) : -1;

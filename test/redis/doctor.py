@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""doctor - what doctor tells of Redis servers, and of what can happen to locks there."""
+"""doctor - the findings of `holdfast doctor` about Redis servers."""
 import contextlib
 import json
 import re
@@ -10,8 +10,8 @@ from command import *  # noqa: E402,F403
 import redis  # noqa: E402
 
 HOUR = 3600 * 10**6  # microseconds
-server = None  # without any file
-limited = None  # with a user who has the least rights
+server = None  # without persistence
+limited = None  # with a user that has few rights
 cluster = None  # of one server
 
 
@@ -20,35 +20,35 @@ def at(where, rest="?ttl=5s", user=""):
 
 
 def settle(t, url):
-    """The first client that locks on a server that has just started waits for the hold-off."""
+    """The first client that locks on a server that has just started waits for the grace period."""
     t.equal(t.run("run", "-w", "60", "--url", url, "settling", "--", "true").code, 0)
-    t.until("the hold-off is over", lambda: findings(t, url)["hold-off"]["level"] == "ok")
+    t.until("the grace period is over", lambda: findings(t, url)["grace period"]["level"] == "ok")
 
 
-# ---- The server and the way there ------------------------------------------------------------
+# ---- The server and the connection-----------------------------------------------------------
 
 
 @case
-def one_server(t):
+def findings_of_a_plain_server(t):
     url = at(server, "/3?ttl=1s&prefix=one")
     settle(t, url)
     found = findings(t, url)
     t.equal(levels(found), {"persistence": "warn"})
     is_like(t, found, "server", rf"{server.address}, Redis \d+\.\d+\.\d+, by TCP")
     is_like(t, found, "round trip", r".* in \d+\.\d ms")
-    t.equal(found["session"]["text"], "1 s: so long a dead holder is waited for")
-    is_like(t, found, "deadline", r".* surely ours for (0\.\d|1\.0) s, .*")
+    t.equal(found["session"]["text"], "1 s: how long a dead holder blocks others")
+    is_like(t, found, "deadline", r".* ours for another (0\.\d|1\.0) s, .*")
     is_like(t, found, "clock", r"the server's is 0\.\d\d\d s .*")
     is_like(t, found, "tokens", r"above \d{16}")
     t.equal(found["keys"]["text"], "{one}:... in database 3")
     is_like(t, found, "lines", r"\d+ sessions, ours included; 0 hold, 0 wait")
     t.contains(found["replicas"]["text"], "none")
-    t.contains(found["hold-off"]["text"], "lasts 1 s")
+    t.contains(found["grace period"]["text"], "lasts 1 s")
     t.true("line" not in found and "failover" not in found, "of what there is not")
 
 
 @case
-def the_way_there(t):
+def unix_socket_tls_and_password(t):
     found = findings(t, f"redis+unix:{server.path}?ttl=1s")
     is_like(t, found, "server", rf"{server.path}, Redis [\d.]+, by a Unix socket")
     t.equal((found["identity"]["text"], found["encryption"]["level"]),
@@ -66,7 +66,7 @@ def the_way_there(t):
 
 
 @case
-def a_server_of_another_name(t):
+def valkey_is_named_as_such(t):
     def change(_back, data):
         return data.replace(b"redis_git_sha1:00000000", b"valkey_version:8.0.1\r\nx")
 
@@ -76,21 +76,21 @@ def a_server_of_another_name(t):
 
 
 @case
-def a_clock_that_is_wrong(t):
-    def change(_back, data):  # time, in what examine.lua answers
+def a_wrong_clock_is_a_warning(t):
+    def change(_back, data):  # the time in diagnose.lua's answer
         return re.sub(rb"(:0\r\n:0\r\n\$16\r\n)(\d{16})(\r\n:0\r\n)",
                       lambda m: m[1] + b"%d" % (int(m[2]) - HOUR - 5_000_000) + m[3], data)
 
     with between(server.port, change) as address:
         found = t.until("an answer came in one piece", lambda: (
             found := findings(t, f"redis://{address}?ttl=5s"))["clock"]["level"] == "warn" and found)
-    tells(t, found, "warn", "clock", "the server's is 360", "be kept right")
+    tells(t, found, "warn", "clock", "the server's is 360", "keep both clocks right")
     t.contains(found["clock"]["text"], "s behind ours")
     tells(t, found, "warn", "tokens", "ahead of the server's clock", "tokens would fall back")
 
 
 @case
-def a_connection_that_breaks_between_the_answers(t):
+def a_connection_breaks_between_the_answers(t):
     asked = []
 
     def change(_back, data):
@@ -105,20 +105,20 @@ def a_connection_that_breaks_between_the_answers(t):
     t.true(asked, "nothing was asked")
 
 
-# ---- What is kept ------------------------------------------------------------------------------
+# ---- Persistence -------------------------------------------------------------------------------
 
 
 @case
 def persistence(t):
-    t.contains(findings(t, at(server))["persistence"]["text"], "a restart forgets all")
+    t.contains(findings(t, at(server))["persistence"]["text"], "a restart loses everything")
     with redis.standalone(aof=True) as other, other.client() as link:
         found = findings(t, at(other))
-        t.equal(levels(found), {"hold-off": "warn"})
+        t.equal(levels(found), {"grace period": "warn"})
         t.contains(found["persistence"]["text"], "synced at every write: nothing is lost")
         link.call("CONFIG", "SET", "appendfsync", "everysec")
         t.contains(findings(t, at(other))["persistence"]["text"], "synced every second: if")
         link.call("CONFIG", "SET", "appendfsync", "no")
-        t.contains(findings(t, at(other))["persistence"]["text"], "when the kernel likes to: if")
+        t.contains(findings(t, at(other))["persistence"]["text"], "when the kernel decides: if")
         link.call("CONFIG", "SET", "appendonly", "no")
         link.call("CONFIG", "SET", "save", "3600 1")
         found = findings(t, at(other))
@@ -128,13 +128,13 @@ def persistence(t):
 
 
 @case
-def one_that_cannot_save(t):
+def a_server_that_cannot_save(t):
     with redis.standalone(options=["stop-writes-on-bgsave-error no", "dbfilename no.rdb"]) as other:
         (other.folder / "no.rdb").mkdir()
         with other.client() as link:
             link.call("BGSAVE")
             redis.until("it failed", lambda: link.info("persistence")["rdb_last_bgsave_status"] == "err")
-        tells(t, findings(t, at(other)), "warn", "saving", "could not be done", "disk full")
+        tells(t, findings(t, at(other)), "warn", "saving", "the last attempt failed", "disk full")
 
 
 @case
@@ -166,7 +166,7 @@ def replicas(t):
         found = findings(t, f"redis+sentinel://{two.sentinel_address}/{redis.SERVICE}?ttl=5s")
         t.contains(found["server"]["text"], two.master.address)
         tells(t, found, "warn", "sentinel", "1 Sentinel in the URL", "name all of them")
-        is_like(t, found, "replicas", r"1, 1 online; all heard of within \d+ s")
+        is_like(t, found, "replicas", r"1, 1 online; the slowest was last seen \d+ s ago")
         tells(t, found, "warn", "failover", "may be lost", "?replicas=1")
         t.equal(found["partition"]["level"], "ok")
 
@@ -185,8 +185,8 @@ def replicas(t):
 
 
 @case
-def several_times_to_live(t):
-    """Those of clients that lock count; doctor says whose is the longest."""
+def different_ttls(t):
+    """Only clients that lock count; doctor names the one with the longest ttl."""
     t.env["HOLDFAST_URL"] = at(server, "?ttl=9s&prefix=ttl")
     settle(t, t.env["HOLDFAST_URL"])
     t.equal(levels(findings(t, t.env["HOLDFAST_URL"])).get("session"), None)
@@ -194,9 +194,9 @@ def several_times_to_live(t):
     t.equal(levels(findings(t, url)).get("session"), None, "a client that looked")
     holder = t.hold("job")
     found = findings(t, url)
-    tells(t, found, "warn", "session", "5 s: so long", "the same ttl")
+    tells(t, found, "warn", "session", "5 s: how long", "the same ttl")
     t.contains(found["restart"]["text"], "for 9 s nobody else")
-    is_like(t, found, "hold-off", r".* it lasts 9 s: the ttl of .*command=.*")
+    is_like(t, found, "grace period", r".* it lasts 9 s: the ttl of .*command=.*")
     t.end(holder)
     t.equal(levels(findings(t, url)).get("session"), None, "a client that is gone")
 
@@ -210,11 +210,11 @@ def lost_data(t):
     with server.client() as link:
         link.call("FLUSHALL")
     found = findings(t, url, "job")
-    tells(t, found, "warn", "hold-off", "data were lost", "wait")
-    is_like(t, found, "hold-off", r".*(another [12]\.\d s|first that does waits for 2 s).*")
+    tells(t, found, "warn", "grace period", "data were lost", "wait")
+    is_like(t, found, "grace period", r".*(another [12]\.\d s|first client that does waits 2 s).*")
     t.until("the holder is there again",
             lambda: findings(t, url, "job")["line"]["text"] == '1 hold "job", 0 wait')
-    t.equal(findings(t, url)["hold-off"]["level"], "warn", "the holder came too late")
+    t.equal(findings(t, url)["grace period"]["level"], "warn", "the holder came too late")
     settle(t, url)
     found = findings(t, url, "job")
     t.equal(found["line"]["text"], '1 hold "job", 0 wait')
@@ -223,28 +223,28 @@ def lost_data(t):
 
 
 @case
-def anothers_claim(t):
+def a_claim_of_another_program(t):
     with server.client() as link:
         link.call("SET", "{holdfast}:claim:theirs", "me", "NX", "PX", 60000)
         found = findings(t, at(server), "theirs")
         is_like(t, found, "claim", r"another program's, .* ends in (59|60)\.\d s at the earliest")
         link.call("PERSIST", "{holdfast}:claim:theirs")
-        is_like(t, findings(t, at(server), "theirs"), "claim", "another program's, .* has no end")
+        is_like(t, findings(t, at(server), "theirs"), "claim", "another program's, .* never expires")
         link.call("DEL", "{holdfast}:claim:theirs")
     t.true("claim" not in findings(t, at(server), "theirs"), "a claim that is gone")
 
 
 @case
-def users_who_may_not_ask_everything(t):
+def a_user_with_few_rights(t):
     rights = "on >kept ~{holdfast}:* &{holdfast}:* +@all -config"
     with redis.standalone(aof=True, acl=[f"ana {rights}",
                                          f"ben {rights} -info +info|server +info|memory +info|replication"]) as other:
         found = findings(t, at(other, user="ana:kept@"))
         t.equal(found["identity"]["text"], "user ana, by password")
-        t.contains(found["persistence"]["text"], "this user may not ask")
+        t.contains(found["persistence"]["text"], "this user may not read how often")
         found = findings(t, at(other, user="ben:kept@"))
-        tells(t, found, "warn", "persistence", "does not tell", "INFO persistence")
-        t.equal(levels(found), {"persistence": "warn", "hold-off": "warn"})
+        tells(t, found, "warn", "persistence", "may not read whether", "INFO persistence")
+        t.equal(levels(found), {"persistence": "warn", "grace period": "warn"})
 
 
 def least_rights():
@@ -253,7 +253,7 @@ def least_rights():
 
 
 @case
-def the_rights_told_in_the_docs_are_enough(t):
+def the_documented_rights_are_enough(t):
     t.env["HOLDFAST_URL"] = url = at(limited, "?ttl=4s", user="locks:kept@")
     settle(t, url)
     for kind in ([], ["-s"], ["--slots", "2"]):
@@ -279,7 +279,7 @@ def a_cluster(t):
 @contextlib.contextmanager
 def servers():
     global server, limited, cluster
-    with place.reserve_port() as bus, contextlib.ExitStack() as stack:
+    with sandbox.reserve_port() as bus, contextlib.ExitStack() as stack:
         port = f"cluster-port {bus.getsockname()[1]}"
         server = stack.enter_context(redis.standalone())
         limited = stack.enter_context(redis.standalone(acl=[least_rights()]))

@@ -1,7 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""errors - what can be wrong with a Redis server that is reached: each is one clear line, in
-time, and tells no secret; and which rights a user of the server needs, no more and no less.
-(test/fault has servers that cannot be reached.)"""
+"""errors - problems of a reachable Redis server: each is reported in one clear line, in time, without
+passwords; and exactly which rights a user needs.  (test/fault has unreachable servers.)"""
 import concurrent.futures
 import contextlib
 import re
@@ -24,7 +23,7 @@ def admin(rest="?ttl=1s"):
 
 @case
 def nobody_listens(t):
-    """As for every store, in ways that this one alone has; see test/fault/reach.py."""
+    """As for every store, in ways that this one alone has; see test/fault/unreachable_server.py."""
     with nobody() as where:
         out_of_reach(t, f"rediss://{where}", f"{where} cannot be reached: connection refused")
         out_of_reach(t, f"redis+sentinel://{where}/x", f"Sentinel at {where} cannot be reached")
@@ -48,10 +47,10 @@ def sentinels(t):
         where = both.sentinel_address
         unusable(t, f"redis+sentinel://{where}/other", 'knows no service "other"')
         unusable(t, f"redis://{where}", "is a Sentinel: write redis+sentinel:", code=64)
-        out_of_reach(t, f"redis+sentinel://{both.master.address}/{redis.SERVICE}", "is no Sentinel")
+        out_of_reach(t, f"redis+sentinel://{both.master.address}/{redis.SERVICE}", "is not a Sentinel")
         works(t, f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s")
         with both.sentinels[0].client() as link, both.master.client() as master:
-            link.call("ACL", "SETUSER", "default", "resetpass", f">{SECRET}")  # theirs alone
+            link.call("ACL", "SETUSER", "default", "resetpass", f">{SECRET}")  # the Sentinels' own
             theirs = f"redis+sentinel://:{SECRET}@{where}/{redis.SERVICE}?ttl=1s"
             holder = t.hold("x", "--url", theirs)
             redis.until("news stays subscribed", lambda: re.search(
@@ -69,7 +68,7 @@ def memory(t):
             link.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1")
             unusable(t, url, "has no memory left (maxmemory)")
             link.call("CONFIG", "SET", "maxmemory", "0")
-            link.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")  # nothing to evict for
+            link.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")  # no maxmemory, so nothing is evicted
         works(t, url)
 
 
@@ -79,15 +78,15 @@ def databases(t):
     works(t, admin("/3?ttl=1s"))
 
 
-# ---- Who we are ------------------------------------------------------------------------
+# ---- Users -----------------------------------------------------------------------------
 
 
 @case
 def passwords(t):
     where = server.address
-    unusable(t, f"redis://{where}", "wants a password: give it by ?auth=FILE")
+    unusable(t, f"redis://{where}", "wants a password: set ?auth=FILE")
     for who in (":wrong", f"nobody:{SECRET}", "default:wrong"):
-        unusable(t, f"redis://{who}@{where}", "says that the password, or the user, is wrong")
+        unusable(t, f"redis://{who}@{where}", "rejects the user or the password")
     works(t, admin())
     with redis.standalone() as open_one:
         unusable(t, f"redis://:{SECRET}@{open_one.address}", "has no password set")
@@ -95,7 +94,7 @@ def passwords(t):
 
 @contextlib.contextmanager
 def user(*rules, name="ana"):
-    """A user of the server with these rules; gives the start of its URL."""
+    """A Redis user with these rules; yields the start of its URL."""
     with server.client() as link:
         link.call("ACL", "SETUSER", name, "reset", "on", f">{SECRET}", *rules)
         try:
@@ -104,7 +103,7 @@ def user(*rules, name="ana"):
             link.call("ACL", "DELUSER", name)
 
 
-# What a user needs: docs/redis.md has the same.
+# The rights that a user needs, as in docs/redis.md.
 KEYS, CHANNELS = "~{holdfast}:*", "&{holdfast}:wake:*"
 ASKED = ["info", "script|exists", "script|load", "evalsha", "subscribe"]
 INSIDE = ["del", "get", "hdel", "hexists", "hget", "hincrby", "hmget", "hset", "pexpire", "pttl",
@@ -114,14 +113,14 @@ TRAIL = ["rpush", "ltrim", "lrange", "llen", "zcard", "zrangebyscore", "zremrang
 
 
 class Exercise:
-    """All that a client does, one after the other until something is refused."""
+    """Everything that a client does, until something is refused."""
 
     def __init__(self, test, url, prefix="holdfast"):
         self.test, self.url = test, f"{url}?ttl=500ms&prefix={prefix}"
         self.admin, self.prefix = admin(f"?ttl=3s&prefix={prefix}"), prefix
 
     def complaint(self, done, well=(0,)):
-        """What it said last, unless all is well: `break` tells before whom it is about."""
+        """The last line of an error; `break` prints first which place it means."""
         if done.code in well:
             return None
         last = done.err[done.err.rstrip("\n").rfind("\n") + 1:]
@@ -129,25 +128,25 @@ class Exercise:
         return last
 
     def alone(self, *args, seconds=0):
-        """If the release fails, the command's status is all the same what counts."""
+        """Even if the release fails, the exit status is the command's."""
         done = self.test.run("run", "-w", "5", "--url", self.url, *args, "--", "sleep", str(seconds))
         return self.complaint(done) or done.err or None
 
     def beside(self, verb, *args, kind=()):
-        """While somebody else holds "x"."""
+        """While another client holds "x"."""
         holder = self.test.hold("x", *kind, "--url", self.admin)
         done = self.test.run(verb, "--url", self.url, *args)
         self.test.end(holder)
         return self.complaint(done, (0, 75))
 
     def foreign(self):
-        """While somebody who does not use Holdfast has a claim."""
+        """While another program has a claim."""
         with server.client() as link:
             link.call("SET", f"{{{self.prefix}}}:claim:z", "somebody", "PX", 3000)
         return self.complaint(self.test.run("try", "--claim", "z", "--url", self.url, "--", "true"), (75,))
 
     def watched(self):
-        """While somebody else looks on."""
+        """While another client watches the store."""
         watcher = self.test.start("watch", "w", "--url", self.admin)
         with server.client() as link:
             self.test.until("it is watched", lambda: link.call("HEXISTS", f"{{{self.prefix}}}:state", "w\nw"))
@@ -156,7 +155,7 @@ class Exercise:
         return said
 
     def before(self):
-        """While somebody else waits."""
+        """While another client waits."""
         holder = self.test.start("run", "-w", "5", "y", "--url", self.url, "--", "sleep", "0.15")
         self.test.until("it holds", lambda: "y" in self.test.run("list", "--url", self.admin).out
                         or holder.poll() is not None)
@@ -166,7 +165,7 @@ class Exercise:
         return self.complaint(done) or done.err or None
 
     def run(self):
-        """What was said when something was refused; None: nothing was."""
+        """The error when something was refused; None: nothing was."""
         return (self.alone("a") or self.alone("--slots", "2", "s") or self.alone("-s", "r")
                 or self.watched() or self.alone("--claim", "c", seconds=0.2) or self.beside("try", "x", "--", "true")
                 or self.beside("try", "--claim", "x", "--", "true", kind=["--claim"])
@@ -180,7 +179,7 @@ def rules(left_out=None):
 
 
 @case
-def what_a_user_needs(t):
+def the_documented_rights_are_enough_for_every_verb(t):
     with user(KEYS, CHANNELS, *rules()) as url, server.client() as link:
         link.call("ACL", "LOG", "RESET")
         link.call("SCRIPT", "FLUSH")
@@ -190,8 +189,7 @@ def what_a_user_needs(t):
 
 
 def without(name):
-    """What is said to a user who may do all but this, in a namespace of its own: what is
-    half done there disturbs nobody."""
+    """The error for a user that lacks only this right, in a namespace of its own."""
     prefix, t = f"no-{name}", hf.Test(name)
     mine = [text.replace("holdfast", prefix) for text in (KEYS, CHANNELS)]
     try:
@@ -200,13 +198,13 @@ def without(name):
     finally:
         t.close()
     t.true(said is not None, f"nobody misses {name}")
-    # A release is tried again until the time for it is over.
+    # A release is retried until its time limit.
     t.true("does not allow" in said or "the store does not answer" in said, f"{name}: {said}")
     return said
 
 
 @case
-def no_less_will_do(t):
+def each_documented_right_is_needed(t):
     with server.client() as link:
         for name in ASKED:
             link.call("SCRIPT", "FLUSH")
@@ -220,12 +218,12 @@ def other_keys_and_channels(t):
     for keys in ("~{other}:*", "~{holdfast}:state", "~{holdfast}:order"):
         with user(keys, CHANNELS, *rules()) as url:
             unusable(t, url, "does not allow")
-    with user(KEYS, "&{other}:wake:*", *rules()) as url:  # noticed by whoever stays a while
+    with user(KEYS, "&{other}:wake:*", *rules()) as url:  # noticed by a client that stays a while
         t.contains(Exercise(t, url).run(), "does not allow")
 
 
 @case
-def what_is_not_always_needed(t):
+def rights_needed_for_some_options(t):
     with user(KEYS, CHANNELS, *rules()) as url:
         unusable(t, f"{url}/3", "does not allow")
         refused(t, 69, "does not allow", "run", "-w", "9", "a", "--url", f"{url}?replicas=1",
@@ -235,13 +233,13 @@ def what_is_not_always_needed(t):
 
 
 @case
-def what_is_needed_to_see_what_happens(t):
-    prefix, state = "?ttl=1s&prefix=trail", "{trail}:state"
-    mine = [text.replace("holdfast", "trail") for text in (KEYS, CHANNELS)]
+def rights_needed_to_watch_and_for_history(t):
+    prefix, state = "?ttl=1s&prefix=changes", "{changes}:state"
+    mine = [text.replace("holdfast", "changes") for text in (KEYS, CHANNELS)]
     with user(*mine, *rules(), *(f"+{name}" for name in TRAIL)) as url, server.client() as link:
         link.call("ACL", "LOG", "RESET")
         eye = t.start("watch", "--url", url + prefix)
-        t.until("it surveys", lambda: "+" in (link.call("HGET", state, "survey") or ""))
+        t.until("it watches the store", lambda: "+" in (link.call("HGET", state, "watch_store") or ""))
         works(t, f"{url}{prefix}&history=5")
         for _ in range(40):
             works(t, url + prefix)
@@ -250,7 +248,7 @@ def what_is_needed_to_see_what_happens(t):
         t.end(eye)
         refusals = [dict(zip(entry[::2], entry[1::2]))["object"] for entry in link.call("ACL", "LOG")]
         t.equal(set(refusals) - {"client|setname"}, set(), "what was refused")
-    with user(*mine, *rules()) as url:  # who lacks them is in nobody's way
+    with user(*mine, *rules()) as url:  # a user without them disturbs nobody
         works(t, url + prefix)
         refused(t, 69, "does not allow", "history", "--url", url + prefix)
 
@@ -259,7 +257,7 @@ def what_is_needed_to_see_what_happens(t):
 
 
 @case
-def a_place_that_makes_no_sense(t):
+def a_place_with_bad_numbers_blocks_and_can_be_broken(t):
     t.env["HOLDFAST_URL"] = admin("?ttl=30s&prefix=strange")
     with resp.Client(server.path, password=SECRET) as link:
         for weight, capacity in (("5", "1"), ("-3", "1"), ("99999999999999999999", "1"), ("1", "0"),
@@ -276,9 +274,9 @@ def a_place_that_makes_no_sense(t):
             lock, = t.list()
             t.equal([entry["kind"] for entry in lock["holders"]], ["unknown"], (weight, capacity))
             done = t.run("run", "-n", "a", "--", "echo", "in")
-            t.equal((done.code, done.out), (75, ""), done.err)  # the server keeps count by itself
+            t.equal((done.code, done.out), (75, ""), done.err)  # the server counts it, too
             done = t.run("doctor", "a")
-            t.contains(done.out, 'in the line of "a" makes no sense')
+            t.contains(done.out, 'in the queue of "a" makes no sense')
             link.call("HSET", state, field, sane)
             t.equal(t.run("break", "-y", "--token", seq, "a").code, 0)
             t.finish(holder)

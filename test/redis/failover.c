@@ -1,12 +1,12 @@
-/* failover.c - a replica takes over, by hand: what was written last is lost, or not.
+/* failover.c - a replica is promoted by hand, with or without the latest writes.
  *
- * Never two holders; the holder keeps the lock by putting it down again; tokens rise.
- * With replicas=1 nobody holds what no replica has heard of.
+ * Never two holders; the holder reclaims the lock and keeps it; tokens rise.  With replicas=1
+ * nobody holds a lock whose grant no replica has.
  */
 /* needs: pair */
 #include "lib/promise.h"
+#include "lib/server_redis.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define TTL_MS 1000
 
-/* All clients come by a proxy, as by an address that moves with the master. */
+/* All clients connect through a proxy, as through an address that moves with the master. */
 static struct tcpproxy *proxy;
 static uint64_t         highest;
 
@@ -36,7 +36,7 @@ static void until_replica_says(const char *text, const char *command)
     }
 }
 
-/* Until it follows: it says to be up before that, and even WAIT may count it. */
+/* Wait until it replicates: it is reported as up before that, and even WAIT may count it. */
 static void await_replica(void)
 {
     static unsigned count;
@@ -51,12 +51,12 @@ static void await_replica(void)
 /* Server 1 leads, empty, and server 2 follows. */
 static int set_up(void **state)
 {
-    const char *address = witness_server();
+    const char *address = server_address();
 
     (void)state;
-    witness_tell("thaw 2");
-    witness_tell("restart 1");
-    redis_ask_of(2, "REPLICAOF NO ONE"); /* or it waits before it tries again */
+    server_tell("thaw 2");
+    server_tell("restart 1");
+    redis_ask_of(2, "REPLICAOF NO ONE"); /* else it would pause before it retries */
     redis_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(address, ':') + 1);
     await_replica();
     tcpproxy_aim(proxy, address);
@@ -64,7 +64,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* The replica hears no more; what is written from now on is lost. */
+/* Stop replication: later writes will be lost. */
 static void cut_off_replica(void)
 {
     redis_ask_of(2, "REPLICAOF NO ONE");
@@ -72,7 +72,7 @@ static void cut_off_replica(void)
 
 static void fail_over(void)
 {
-    witness_tell("kill 1");
+    server_tell("kill 1");
     tcpproxy_aim(proxy, redis_other("REPLICA"));
     tcpproxy_drop(proxy, TCPPROXY_ALL);
 }
@@ -93,7 +93,7 @@ static void stage_open(struct stage *stage, const char *name, bool hold_first)
         poll(NULL, 0, 50);
         cut_off_replica();
     } else {
-        check_token(actor_take(&stage->actor[1])); /* the replica hears of them */
+        check_token(actor_take(&stage->actor[1])); /* replicated */
         actor_give(&stage->actor[1]);
         poll(NULL, 0, 50);
         cut_off_replica();
@@ -124,7 +124,7 @@ static void stage_close(struct stage *stage)
         actor_close(&stage->actor[i]);
 }
 
-static void the_wait_is_lost(void **state)
+static void a_lost_waiter_reclaims_its_place(void **state)
 {
     static struct stage stage;
 
@@ -134,7 +134,7 @@ static void the_wait_is_lost(void **state)
     stage_close(&stage);
 }
 
-static void the_grant_is_lost(void **state)
+static void a_lost_grant_is_reclaimed(void **state)
 {
     static struct stage stage;
 
@@ -144,8 +144,8 @@ static void the_grant_is_lost(void **state)
     stage_close(&stage);
 }
 
-/* The replica still has the lock of somebody who gave it back, and nobody any more. */
-static void the_release_is_lost(void **state)
+/* The replica still has the lock of a client that released it and is gone. */
+static void a_lost_release_does_not_block(void **state)
 {
     static struct actor a, b;
 
@@ -167,8 +167,8 @@ static void the_release_is_lost(void **state)
     actor_close(&b);
 }
 
-/* A master with no data at all behind it: somebody new must not get in at once. */
-static void a_newcomer_first(void **state)
+/* The new master has no data at all: a newcomer must not be granted the lock at once. */
+static void a_newcomer_waits_on_an_empty_new_master(void **state)
 {
     static struct actor holder, late;
 
@@ -216,10 +216,10 @@ static void is_undone(struct actor *actor, const char *name)
     assert_int_equal(r, HF_ESTORE);
     assert_non_null(strstr(hf_errmsg(actor->client), "0 of 1 replicas"));
     assert_true(took < 5 * TTL_MS * HF_MS);
-    witness_await(name, 0, 0);
+    server_await(name, 0, 0);
 }
 
-static void no_replica_is_there(void **state)
+static void without_a_replica_nothing_is_granted(void **state)
 {
     static struct actor a;
 
@@ -230,14 +230,14 @@ static void no_replica_is_there(void **state)
     cut_off_replica();
     is_undone(&a, "none");
     is_undone(&a, "none");
-    redis_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(witness_server(), ':') + 1);
+    redis_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(server_address(), ':') + 1);
     await_replica();
     check_token(actor_take(&a));
     actor_give(&a);
     actor_close(&a);
 }
 
-static void the_replica_is_stopped(void **state)
+static void a_stopped_replica_fails_the_acquire(void **state)
 {
     static struct actor a, b;
 
@@ -246,23 +246,23 @@ static void the_replica_is_stopped(void **state)
     open_careful(&b, "stopped");
     check_token(actor_take(&a));
     assert_int_equal(hf_acquire_start(b.lock, 10 * TTL_MS), 0);
-    witness_await("stopped", 1, 1);
-    witness_tell("freeze 2");
+    server_await("stopped", 1, 1);
+    server_tell("freeze 2");
     actor_give(&a);
-    /* Granted by the server, but no replica knows: it must not be held. */
+    /* Granted by the server, but no replica has it: it must not be held. */
     actor_await(&b, HF_IDLE);
     assert_true(b.held == 0);
     assert_int_equal(hf_why(b.lock), HF_ESTORE);
-    witness_await("stopped", 0, 0);
+    server_await("stopped", 0, 0);
     is_undone(&a, "stopped");
-    witness_tell("thaw 2");
+    server_tell("thaw 2");
     check_token(actor_take(&b));
     actor_give(&b);
     actor_close(&a);
     actor_close(&b);
 }
 
-/* End a WAIT as a server does that becomes a replica.  False: nobody is in one. */
+/* Interrupt a WAIT, as a server that becomes a replica does.  False: there is none. */
 static bool unblock_waiting(void)
 {
     const char *list = redis_ask("CLIENT LIST"), *at = strstr(list, " cmd=wait");
@@ -273,8 +273,8 @@ static bool unblock_waiting(void)
            redis_number("CLIENT UNBLOCK %ld ERROR", strtol(at + 4, NULL, 10)) == 1;
 }
 
-/* The server serves no more while it waits for a replica: then it is tried again. */
-static void the_confirmation_is_broken_off(void **state)
+/* The server steps down while a client is in WAIT. */
+static void an_interrupted_wait_is_retried(void **state)
 {
     static struct actor a, b;
     char                url[128];
@@ -286,13 +286,13 @@ static void the_confirmation_is_broken_off(void **state)
     actor_give(&a);
     snprintf(url, sizeof url, "redis://%s?ttl=120s&replicas=1", tcpproxy_address(proxy));
     actor_open_url(&b, url, "broken");
-    witness_tell("freeze 2");
+    server_tell("freeze 2");
     assert_int_equal(hf_acquire_start(b.lock, 60000), 0);
     while (!unblock_waiting()) {
         assert_true(hf_now() < end);
         poll(NULL, 0, 5);
     }
-    witness_tell("thaw 2");
+    server_tell("thaw 2");
     actor_await(&b, HF_HELD);
     check_token(hf_token(b.lock));
     actor_give(&b);
@@ -300,8 +300,8 @@ static void the_confirmation_is_broken_off(void **state)
     actor_close(&b);
 }
 
-/* What a replica has heard of survives without being put down again. */
-static void what_was_heard_stays(void **state)
+/* Replicated data need not be reclaimed. */
+static void a_replicated_grant_survives_without_reclaim(void **state)
 {
     static struct actor a, b;
 
@@ -324,18 +324,18 @@ static void what_was_heard_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_wait_is_lost, set_up),
-        cmocka_unit_test_setup(the_grant_is_lost, set_up),
-        cmocka_unit_test_setup(the_release_is_lost, set_up),
-        cmocka_unit_test_setup(a_newcomer_first, set_up),
-        cmocka_unit_test_setup(no_replica_is_there, set_up),
-        cmocka_unit_test_setup(the_replica_is_stopped, set_up),
-        cmocka_unit_test_setup(the_confirmation_is_broken_off, set_up),
-        cmocka_unit_test_setup(what_was_heard_stays, set_up),
+        cmocka_unit_test_setup(a_lost_waiter_reclaims_its_place, set_up),
+        cmocka_unit_test_setup(a_lost_grant_is_reclaimed, set_up),
+        cmocka_unit_test_setup(a_lost_release_does_not_block, set_up),
+        cmocka_unit_test_setup(a_newcomer_waits_on_an_empty_new_master, set_up),
+        cmocka_unit_test_setup(without_a_replica_nothing_is_granted, set_up),
+        cmocka_unit_test_setup(a_stopped_replica_fails_the_acquire, set_up),
+        cmocka_unit_test_setup(an_interrupted_wait_is_retried, set_up),
+        cmocka_unit_test_setup(a_replicated_grant_survives_without_reclaim, set_up),
     };
 
-    witness_start();
-    proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    server_find();
+    proxy = tcpproxy_start(server_address(), "SUBSCRIBE");
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);
     return status;

@@ -2,8 +2,8 @@
 
     space = Space(server.path)
     a = space.session()
-    a.enter(1, "name")        # a Reply: code, and the fields that enter.lua tells
-    space.messages()          # what was published since: [(session, text)]
+    a.enter(1, "name")        # a Reply: code, and the fields of enter.lua's answer
+    space.messages()          # published since: [(session, text)]
 """
 import collections
 import pathlib
@@ -15,39 +15,39 @@ sys.path[:0] = [str(ROOT / "test/server"), str(ROOT / "test/served")]
 import resp  # noqa: E402
 from rule import MANY  # noqa: E402
 
-SCRIPTS = ROOT / "src/store/redis"
+SCRIPTS = ROOT / "src/store/redis/scripts"
 LAYOUT = 3
 TTL = 30_000_000  # microseconds; nothing here waits for it
 
-LAST = 1 << 52  # the connection of those who execute a will
-SOON = 100_000  # how long an owner that said bye lives, if it does not say it again
-NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "break",
-         "ask", "prove", "list", "examine", "survey", "history")
+LAST = 1 << 52  # connection number with a session key
+SOON = 100_000  # lease left after a bye that is not repeated
+NAMES = ("hello", "reclaim", "renew", "bye", "enter", "leave", "read", "downgrade", "watch", "break",
+         "ask", "verify", "list", "diagnose", "watch_store", "history")
 
 class Reply(collections.namedtuple(
         "Reply", "code state seq slot since weight ahead asked patience", defaults=[None] * 8)):
-    """How it stands with a place, as show() in line.lua tells it."""
+    """How a place stands: the answer of show() in line.lua."""
     def of(self, *names):
         return tuple(getattr(self, name) for name in names)
 
 
 def source(name):
-    """A script as src/store/redis/script.c puts it together."""
+    """A script, put together as in src/store/redis/scripts/script.c."""
     between = {"hello": "server", "renew": "server",
-               "break": "anybody", "ask": "anybody", "prove": "anybody"}.get(name, "")
+               "break": "anybody", "ask": "anybody", "verify": "anybody"}.get(name, "")
     quick = ["quick"] if name in ("enter", "leave") else []
     files = [SCRIPTS / f"{part}.lua" for part in
-             (f"{name}_quick", "trail", *quick, "base", "line", between, name)]
+             (f"{name}_quick", "changes", *quick, "base", "line", between, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
 
 
 def claim_value(owner, seq):
-    """Of the key of a claim."""
+    """The value of a claim's key."""
     return f"holdfast:{owner}:{seq}"
 
 
 def secret(sid, id):
-    """Of a place, as its owner would draw it."""
+    """The grant secret of a place."""
     return f"{int(sid, 16) ^ int(id):016x}"
 
 
@@ -59,9 +59,9 @@ class Space:
         Space.count += 1
         self.prefix = f"{{test{Space.count}}}"
         self.state, self.order = f"{self.prefix}:state", f"{self.prefix}:order"
-        self.changes, self.past = f"{self.prefix}:changes", f"{self.prefix}:past"
-        self.link, self.news = resp.Client(path), resp.Client(path)
-        self.news.subscribe(f"{self.prefix}:wake:*", pattern=True)
+        self.changes, self.history_key = f"{self.prefix}:changes", f"{self.prefix}:history"
+        self.link, self.subscriber = resp.Client(path), resp.Client(path)
+        self.subscriber.subscribe(f"{self.prefix}:wake:*", pattern=True)
         self.marks, self.numbers = 0, {}
         self.sha = {name: self.link.call("SCRIPT", "LOAD", source(name)) for name in NAMES}
 
@@ -74,20 +74,20 @@ class Space:
         return f"{self.prefix}:claim:{name}"
 
     def messages(self, numbered=True):
-        """All that was published since the last time, and nothing that comes later.
+        """All messages published since the last call, and none that come later.
         They are numbered without gaps, unless data were lost meanwhile."""
         self.marks += 1
         self.link.call("PUBLISH", f"{self.prefix}:wake:mark", self.marks)
         ret = []
         while True:
-            push = self.news.push(10.0)
+            push = self.subscriber.push(10.0)
             assert push is not None, "a message is missing"
             sid, text = push[2].rpartition(":")[2], push[3]
             if sid == "mark":
                 assert int(text) == self.marks
                 return ret
             number, text = text.split(" ", 1)
-            if text == "e":  # the last, of which nobody counts any more
+            if text == "e":  # the last message, which is not numbered
                 assert number == "0"
                 ret.append((sid, text))
                 continue
@@ -98,7 +98,7 @@ class Space:
             ret.append((sid, text))
 
     def fields(self, letter=""):
-        """Of the hash; of one kind alone: what they are of, and what is there."""
+        """Fields of the hash; with a letter: {name or id: value} of that kind."""
         flat = self.link.call("HGETALL", self.state)
         all = dict(zip(flat[::2], flat[1::2]))
         return {k[2:]: v for k, v in all.items() if k[:2] == f"{letter}\n"} if letter else all
@@ -112,7 +112,7 @@ class Space:
         return int(seconds) * 1000000 + int(micros)
 
     def kill(self, *sessions):
-        """Move their ends into the past, in this order; nobody has noticed yet."""
+        """Let their leases expire, in this order; no client has noticed yet."""
         for i, session in enumerate(sessions):
             end, connection = self.link.call("HGET", self.state, "s\n" + session.sid).split()
             past = f"{self.now() - 1000 + i:016}"
@@ -124,11 +124,11 @@ class Space:
         return self.link.call("KEYS", self.prefix + "*")
 
     def keep(self):
-        """All there is, for lose()."""
+        """A copy of all data, for lose()."""
         return {key: self.link.call("DUMP", key) for key in self.keys()}
 
     def lose(self, kept=()):
-        """Another server takes over, one that has only this."""
+        """Another server takes over, which has only these data."""
         for key in self.keys():
             self.link.call("DEL", key)
         for key in kept:
@@ -136,13 +136,13 @@ class Space:
         if "run" in self.fields():
             self.link.call("HSET", self.state, "run", f"{0:040}:{0:040}")
 
-    def end_hold(self):
-        end, length = self.fields()["hold"].split()
-        assert int(end) > self.now(), "there was no hold-off"
-        self.link.call("HSET", self.state, "hold", f"{self.now() - 1} {length}")
+    def end_grace(self):
+        end, length = self.fields()["grace"].split()
+        assert int(end) > self.now(), "there was no grace period"
+        self.link.call("HSET", self.state, "grace", f"{self.now() - 1} {length}")
 
     def holders(self, name):
-        """Owners, by what the hash says: it alone decides."""
+        """Owners of granted places, by the hash."""
         return sorted(owner for owner, text in self.fields("t").items() if text.startswith("g")
                       and text.split("\n")[0].endswith(f" {name}"))
 
@@ -154,13 +154,14 @@ class Session:
         self.sid = sid or f"{random.getrandbits(64):016x}"
 
     def command(self, script, *args, id=None, keys=(), connection=None):
-        """`id`: of the place, where it is about one.  The keys of the trail are named where they
-        are always needed, or once a script says so.  Until then others stand in their place."""
+        """`id`: of the place, if the call is about one.  The keys of the change log and of history are
+        named where they are always needed, or once a script asks for them; else the first two keys
+        stand in for them."""
         there = self.space
-        trail = [there.changes, there.past]
-        if self.short and script not in ("survey", "history"):
-            trail = [there.state, there.order] if keys else []
-        keys = [there.state, there.order, *trail, *keys]
+        log = [there.changes, there.history_key]
+        if self.short and script not in ("watch_store", "history"):
+            log = [there.state, there.order] if keys else []
+        keys = [there.state, there.order, *log, *keys]
         who = self.sid if id is None else f"{self.sid}:{id}"
         return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.epoch, who,
                 self.connection if connection is None else connection, *args)
@@ -174,12 +175,12 @@ class Session:
             self.short = True
         return ret
 
-    def hello(self, ttl=TTL, longest=0, hold=0, connection=None, history=(), looks=False):
-        """On a new connection.  `history`: its length, and 1 if that is only for lost data."""
+    def hello(self, ttl=TTL, longest=0, grace=0, connection=None, history=(), read_only=False):
+        """On a new connection.  `history`: its length, and 1 if that counts only after lost data."""
         self.connection = connection or self.connection + 1
         self.short = not history
-        ret = self.call("hello", ttl, longest, hold, self.token,
-                        *[*history, "", 0][:2], int(looks))
+        ret = self.call("hello", ttl, longest, grace, self.token,
+                        *[*history, "", 0][:2], int(read_only))
         self.short = True
         if ret[0] == 0:
             self.epoch = ret[1]
@@ -192,7 +193,7 @@ class Session:
         """An answer about a place."""
         if isinstance(ret, list):
             ret = Reply(*ret)
-        elif ret[0] == "w":  # enter_quick.lua tells these
+        elif ret[0] == "w":  # from enter_quick.lua
             _, seq, ahead, patience = ret.split()
             ret = Reply(0, "w", seq, -1, seq, 1, int(ahead), None, int(patience))
         else:
@@ -203,7 +204,7 @@ class Session:
 
     @staticmethod
     def shape(weight, kind, limit=0):
-        """As ENTER is told: nothing of a mutex."""
+        """Arguments of ENTER: none for a mutex."""
         return [] if (weight, kind, limit) == (1, "1", 0) else [weight, kind, limit]
 
     def to_enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
@@ -215,7 +216,7 @@ class Session:
     def enter(self, id, name, weight=1, *args, **more):
         words, names = self.to_enter(id, name, weight, *args, **more)
         ret = self._place(*words, **names)
-        if ret.state == "g" and ret.weight is None:  # nobody else is there
+        if ret.state == "g" and ret.weight is None:  # an empty line
             ret = ret._replace(weight=weight, ahead=0, patience=0)
         return ret
 
@@ -236,25 +237,25 @@ class Session:
     def read(self, id, name):
         return self._place("read", name, 0, id=id)
 
-    def amend(self, id, name, weight):
-        return self._place("amend", name, weight, id=id)
+    def downgrade(self, id, name, weight):
+        return self._place("downgrade", name, weight, id=id)
 
     def leave(self, id, name, claim=False):
         ret = self.call("leave", name, id=id, keys=[self.space.claim(name)] if claim else [])
         return [0, 0] if ret == 0 else ret
 
     def watch(self, name, last=None, seq=0):
-        """From now on, if nothing else is said."""
+        """By default, for changes from now on."""
         last = self.space.fields()["last"] if last is None else last
         return self.call("watch", name, last, seq, keys=[self.space.claim(name)])
 
     def anybody(self, verb, name, seq, why=""):
-        """break, ask or prove."""
+        """break, ask or verify."""
         more = [why] if verb == "ask" else []
         return self.call(verb, name, seq, *more, keys=[self.space.claim(name)])
 
     def list(self, name=None):
-        """{ 0, last, foreign, on hold for, place ... }"""
+        """{ 0, last, foreign, grace period left, place ... }"""
         ret, end = [], ""
         while end or not ret:
             reply = self.call("list", name or "", end,
@@ -266,12 +267,12 @@ class Session:
             end = reply[4]
         return ret
 
-    def examine(self, *name):
-        return self.call("examine", *name, keys=[self.space.claim(n) for n in name])
+    def diagnose(self, *name):
+        return self.call("diagnose", *name, keys=[self.space.claim(n) for n in name])
 
-    def survey(self, stamp=0, end=0):
-        """Where it is now, and which lines changed since `stamp`; None: it is not known."""
-        ret = self.call("survey", stamp, end)
+    def watch_store(self, stamp=0, end=0):
+        """`last`, and the lines that changed since `stamp`; None: any may have."""
+        ret = self.call("watch_store", stamp, end)
         assert ret[0] == 0, ret
         return int(ret[1]), None if ret[3] else ret[4:]
 
@@ -302,16 +303,16 @@ class Session:
         soon = [] if self.connection == LAST else [SOON]
         return self.call("bye", *soon, keys=[self.space.claim(name) for name in claims])
 
-    def executor(self):
-        """Somebody who has the will: he knows the sid alone."""
+    def by_key(self):
+        """A client with the session key: it knows only the sid."""
         ret = Session(self.space, self.sid)
         ret.epoch = "-"
         return ret
 
-    def execute(self, before_each=lambda: None):
-        """End it by its will.  How often bye was said with success; 0: there is no such
+    def end_by_key(self, before_each=lambda: None):
+        """End it by its session key.  Returns how often bye succeeded; 0: there is no such
         session."""
-        other, reply, count = self.executor(), [0, 1], 0
+        other, reply, count = self.by_key(), [0, 1], 0
         if other.hello(connection=LAST) == [2]:
             return 0
         while reply != [0]:
@@ -324,20 +325,20 @@ class Session:
         return count
 
     def come_back(self, *places):
-        """As a client does that was told to say hello.  What mend() gives."""
+        """Say hello and reclaim, as a client does.  Returns the answer of reclaim()."""
         for _ in range(3):
-            assert self.hello(hold=TTL)[0] == 0
-            ret = self.mend(*places)
-            if ret != [1]:  # found only now that more is lost
+            assert self.hello(grace=TTL)[0] == 0
+            ret = self.reclaim(*places)
+            if ret != [1]:  # data were lost again
                 break
         return ret
 
-    def mend(self, *places, after="", up_to=""):
-        """`places`: (id, Reply or what has its fields, kind, name, note)"""
+    def reclaim(self, *places, after="", up_to=""):
+        """`places`: (id, Reply or the like, kind, name, note)"""
         args, keys = [after, up_to], []
         for id, place, kind, name, note in places:
             args += [id, place.state, place.seq, place.weight, place.slot, place.since, kind,
                      name, note, secret(self.sid, id)]
             if kind == "1c" and place.state == "g":
                 keys.append(self.space.claim(name))
-        return self.call("mend", *args, keys=keys)
+        return self.call("reclaim", *args, keys=keys)

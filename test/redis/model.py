@@ -1,5 +1,4 @@
-"""model - what the scripts of the Redis store should do: test/served/rule.py, with the records
-that they keep of it."""
+"""model - what the Redis scripts should do: test/served/rule.py, plus the data that they keep."""
 import re
 
 from lines import TTL, Session, Space  # which says where rule is
@@ -8,17 +7,17 @@ from rule import LINES, MANY, capacity, has_slots
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
 HEAD = {"layout", "run", "epoch", "last", "ttl"}
-MORE = {"hold", "survey", "history"}  # for a while
+MORE = {"grace", "watch_store", "history"}  # for a while
 HISTORY = 60
 
 
 class Place(rule.Place):
-    def mended(self):
+    def reclaimed(self):
         return self.id, self, self.kind, self.name, self.note
 
 
 class Model(rule.Rule):
-    HISTORY = [HISTORY]  # none: nothing is noted down, as a rule, and the quick ways are taken
+    HISTORY = [HISTORY]  # none: usually nothing is logged, and the fast paths are taken
 
     def __init__(self, path, rng):
         super().__init__(rng)
@@ -29,18 +28,18 @@ class Model(rule.Rule):
         self.number = self.newest()
         self.last, self.changes = int(self.space.fields()["last"]), 0
 
-    # ---- What should be
+    # ---- Expectations
 
     def count(self, name):
         self.changes += 1
 
     def is_now(self, last):
-        """Every change since we looked has raised it, and nothing else has."""
+        """Every change since the last call has raised it, and nothing else has."""
         rose, changes = last - self.last, self.changes
         self.last, self.changes = last, 0
         return rose >= changes if changes else rose == 0
 
-    def bury(self, session, what):
+    def expire(self, session, what):
         for owner in sorted(o for o, p in self.places.items() if p.session is session):
             self.part(self.places[owner], what)
         self.forget_session(session)
@@ -74,10 +73,10 @@ class Model(rule.Rule):
         assert {what for kind, what in parts if kind == "k"} <= {*self.places, *self.broken}
         assert {kind for kind, _ in parts} <= set("stlwnaku")
         assert {key for key in fields if "\n" not in key} - MORE == HEAD
-        there = re.findall("([-+?])(\\w+):", fields.get("survey", ""))
+        there = re.findall("([-+?])(\\w+):", fields.get("watch_store", ""))
         assert sorted(there) == sorted(("-+"[armed], sid) for sid, (_, armed) in
-                                       self.surveyors.items()), there
-        assert self.surveyors or self.space.changes not in self.space.keys()
+                                       self.store_watchers.items()), there
+        assert self.store_watchers or self.space.changes not in self.space.keys()
         self.check_places(fields)
         should = ["o" + owner for owner in (*self.places, *self.broken)]
         should += [f"e{fields[key].split()[0]}{key[2:]}" for key in fields if key[:2] == "s\n"]
@@ -91,7 +90,7 @@ class Model(rule.Rule):
         assert sorted(there) == sorted(should), set(there) ^ set(should)
 
     def newest(self):
-        """Record of the history."""
+        """An entry of the history."""
         return self.sessions[0].history()[1] if self.HISTORY else 0
 
     def check_history(self):
@@ -123,7 +122,7 @@ class Model(rule.Rule):
             taken = {p.slot for p in held} if has_slots(name) else set()
             assert not free & taken and free | taken == set(range(int(slots))), (free, taken)
 
-    # ---- What can be done
+    # ---- Steps
 
     def join(self):
         session = Session(self.space, f"{self.rng.getrandbits(64):016x}")
@@ -148,7 +147,7 @@ class Model(rule.Rule):
             assert 0 < reply.patience <= TTL
             return
         if not fits and 0 < limit <= len(self.line(name, "w")):
-            if not self.on_hold:  # then it may count less than there are
+            if not self.on_hold:  # else it may count fewer than there are
                 assert reply.code == 5
                 return
             if reply.code == 5:
@@ -183,7 +182,7 @@ class Model(rule.Rule):
         else:
             assert self.someone().read(self.ids + 1, "m")[:2] == (0, "-")
 
-    def amend(self):
+    def downgrade(self):
         p = self.any_place()
         if p and p.weight > 1:
             weight = self.lesser(p)
@@ -192,7 +191,7 @@ class Model(rule.Rule):
             if less:
                 self.event(p, "d")
                 self.changed(p.name, p)
-            self.shown(p.session.amend(p.id, p.name, weight), p)
+            self.shown(p.session.downgrade(p.id, p.name, weight), p)
 
     def break_(self):
         if p := self.any_place():
@@ -207,7 +206,7 @@ class Model(rule.Rule):
         if self.broken:
             p = self.broken[self.rng.choice(sorted(self.broken))]
             assert p.session.enter(p.id, p.name, p.weight, p.kind).state == "-"
-            for _ in range(2):  # however often: its record goes with the session
+            for _ in range(2):  # any number of times: its field goes with the session
                 assert p.session.leave(p.id, p.name, p.kind == "1c") == [0, 1]
 
     def ask(self):
@@ -217,11 +216,11 @@ class Model(rule.Rule):
             self.expected.append((p.session.sid, f"a {p.id}"))
             assert self.someone().anybody("ask", p.name, p.seq, p.asked) == [0]
 
-    def prove(self):
+    def verify(self):
         if p := self.any_place():
             should = [0] if p.state == "g" else [6]
-            assert self.someone().anybody("prove", p.name, p.seq) == should
-            assert self.someone().anybody("prove", p.name + "x", p.seq) == [6]
+            assert self.someone().anybody("verify", p.name, p.seq) == should
+            assert self.someone().anybody("verify", p.name + "x", p.seq) == [6]
 
     def watch(self):
         name, session = self.rng.choice(list(LINES)), self.someone()
@@ -241,26 +240,26 @@ class Model(rule.Rule):
             assert reply[:2] == [0, 0] and 0 < reply[2] <= TTL, reply
             self.watches.add((name, session.sid))
 
-    def survey(self):
+    def watch_store(self):
         session = self.someone()
-        if session.sid not in self.surveyors:
-            session.stamp, names = session.survey(self.rng.choice((0, 0, self.last)))
+        if session.sid not in self.store_watchers:
+            session.stamp, names = session.watch_store(self.rng.choice((0, 0, self.last)))
             assert names is None
-            self.surveyors[session.sid] = [set(), False]
+            self.store_watchers[session.sid] = [set(), False]
             return
-        should, _ = self.surveyors[session.sid]
+        should, _ = self.store_watchers[session.sid]
         for _ in range(self.rng.choice((1, 1, 2))):  # again: the answer was lost
-            stamp, names = session.survey(session.stamp)
+            stamp, names = session.watch_store(session.stamp)
             assert set(names) == should and len(names) == len(should), (names, should)
-        self.surveyors[session.sid] = [set(), not names]
+        self.store_watchers[session.sid] = [set(), not names]
         if names:
             session.stamp = stamp
 
-    def survey_no_more(self):
-        if self.surveyors:
-            sid = self.rng.choice(sorted(self.surveyors))
-            del self.surveyors[sid]
-            next(s for s in self.sessions if s.sid == sid).survey(0, 1)
+    def watch_store_no_more(self):
+        if self.store_watchers:
+            sid = self.rng.choice(sorted(self.store_watchers))
+            del self.store_watchers[sid]
+            next(s for s in self.sessions if s.sid == sid).watch_store(0, 1)
 
     def list(self):
         name = self.rng.choice([*LINES, None])
@@ -270,9 +269,9 @@ class Model(rule.Rule):
         assert reply[:4] == [0, self.last, 0, 0], reply
         assert [tuple(text.split()[:2]) for text in reply[4:]] == should, reply
 
-    def examine(self):
+    def diagnose(self):
         name = self.rng.choice(list(LINES))
-        reply = self.someone().examine(name)
+        reply = self.someone().diagnose(name)
         places = self.places.values()
         assert reply[:4] == [0, len(self.sessions), sum(p.state == "g" for p in places),
                              sum(p.state == "w" for p in places)], reply
@@ -290,7 +289,7 @@ class Model(rule.Rule):
         assert 0 < reply[2] <= TTL
 
     def again(self):
-        """On a new connection; what the old one sends is refused."""
+        """On a new connection; calls of the old one are refused."""
         session = self.someone()
         reply = session.hello()
         assert reply[:4] == [0, session.epoch, 0, self.space.numbers.get(session.sid, 0)], reply
@@ -304,14 +303,14 @@ class Model(rule.Rule):
             self.end(session)
 
     def end(self, session):
-        """As it does itself, or somebody who has its will."""
+        """By its owner, or by its session key."""
         claims, by_will = self.claims_of(session), self.rng.random() < 0.5
-        self.bury(session, "x" if by_will else "r")
+        self.expire(session, "x" if by_will else "r")
         if not by_will:
             assert session.bye(*(name for _, name, _ in claims)) == [0]
         else:
-            assert session.execute() == (2 if claims else 1)
-            assert session.execute() == 0 and session.renew() == [2]
+            assert session.end_by_key() == (2 if claims else 1)
+            assert session.end_by_key() == 0 and session.renew() == [2]
         self.expected.append((session.sid, "e"))
         self.after_end([session], claims)
 
@@ -322,13 +321,13 @@ class Model(rule.Rule):
         for session in doomed:
             assert session.read(1, "m") == (2, *[None] * 8)
             assert session.renew() == [2] and session.leave(self.ids + 1, "m") == [2]
-        for _, name, _ in claims:  # it ends by itself at the same time
+        for _, name, _ in claims:  # its key expires at the same time
             self.space.link.call("DEL", self.space.claim(name))
         if self.rng.random() < 0.2:
             doomed.insert(0, doomed.pop())
             assert doomed[0].hello() == [2]
         for session in doomed:
-            self.bury(session, "x")
+            self.expire(session, "x")
         self.join()  # and that notices
         while len(self.sessions) < 3:
             self.join()
@@ -341,17 +340,17 @@ class Model(rule.Rule):
         for _, name, _ in claims:
             assert self.space.link.call("GET", self.space.claim(name)) is None
 
-    STEPS = {"enter": 40, "leave": 22, "read": 10, "amend": 6, "break_": 3, "leave_broken": 3,
-             "ask": 2, "prove": 2, "watch": 5, "list": 2, "examine": 1, "renew": 3, "again": 2,
-             "mismatch": 1, "bye": 1, "die": 2, "join": 1, "survey": 8, "survey_no_more": 1}
+    STEPS = {"enter": 40, "leave": 22, "read": 10, "downgrade": 6, "break_": 3, "leave_broken": 3,
+             "ask": 2, "verify": 2, "watch": 5, "list": 2, "diagnose": 1, "renew": 3, "again": 2,
+             "mismatch": 1, "bye": 1, "die": 2, "join": 1, "watch_store": 8, "watch_store_no_more": 1}
 
     def finish(self):
-        """All leave; nothing stays."""
+        """All leave; no data stay."""
         while len(self.sessions) > 1:
             self.end(self.sessions[-1])
         assert self.sessions[0].hello(history=[0])[0] == 0
         claims = self.claims_of(self.sessions[0])
         assert self.sessions[0].bye(*(name for _, name, _ in claims)) == [0]
-        assert set(self.space.fields()) <= {*HEAD, "hold"}, self.space.fields()
+        assert set(self.space.fields()) <= {*HEAD, "grace"}, self.space.fields()
         assert set(self.space.keys()) <= {self.space.state}, self.space.keys()
         assert self.space.members() == [], self.space.members()

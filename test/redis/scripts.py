@@ -1,16 +1,16 @@
 #!/usr/bin/env -S python3 -B
-"""scripts - the Lua files of the Redis store on a real server, beside a model of them.
+"""scripts - the Redis scripts on a real server, compared with a model.
 
     test/redis/scripts.py [FOLDER] [--steps N] [--seed N] [--time] [CASE ...]
 
-FOLDER, where programs are built, does not matter here.  --time tells how long the server
-works for a call.  See lines.py, model.py and losing.py.
+FOLDER, where programs are built, does not matter here.  --time prints how long the server
+works for a call.  See lines.py, model.py and model_lost_data.py.
 """
 import random
 import time
 
 from cases import *  # noqa: F403
-from losing import Losing
+from model_lost_data import Losing
 from model import HEAD, Model
 
 
@@ -31,19 +31,19 @@ def walk(kind, steps):
 
 
 def unnoted(kind):
-    """The same with no history, and seldom a survey."""
-    steps = {**kind.STEPS, "survey": 1, "survey_no_more": 8}
+    """The same without history, and rarely with a watch_store."""
+    steps = {**kind.STEPS, "watch_store": 1, "watch_store_no_more": 8}
     return type(kind.__name__, (kind,), {"HISTORY": [], "STEPS": steps})
 
 
 @case
-def random_steps_do_what_the_model_does():
+def random_steps_match_the_model():
     walk(Model, options.steps // 2)
     walk(unnoted(Model), options.steps // 2)
 
 
 @case
-def so_they_do_on_servers_that_lose_data():
+def random_steps_match_the_model_when_data_are_lost():
     walk(Losing, options.steps // 4)
     walk(unnoted(Losing), options.steps // 4)
 
@@ -52,16 +52,16 @@ def so_they_do_on_servers_that_lose_data():
 
 
 @case
-def what_an_old_connection_sends_is_refused():
+def calls_of_an_older_connection_are_refused():
     there = space()
     a = there.session()
     a.hello()
     assert a.enter(1, "m").state == "g"
     for script, args in (("enter", ["x", 1, "1", 0, "", ""]), ("leave", ["m"]), ("read", ["m", 0]),
-                         ("amend", ["m", 1])):
+                         ("downgrade", ["m", 1])):
         assert a.call(script, *args, id=1, connection=1) == [3], script
     for script, args in (("watch", ["m", 0, 0]), ("break", ["m", "1"]), ("list", []),
-                         ("examine", []), ("renew", [TTL]), ("bye", []), ("mend", ["", ""])):
+                         ("diagnose", []), ("renew", [TTL]), ("bye", []), ("reclaim", ["", ""])):
         assert a.call(script, *args, connection=1) == [3], script
     assert a.hello(connection=1) == [3]
     a.connection = 2
@@ -85,16 +85,16 @@ def an_ended_session_is_refused():
     assert a.enter(1, "m").state == "g"
     there.kill(a)
     for reply in (a.enter(2, "m"), a.enter(2, "n"), a.read(1, "m"), a.leave(2, "m"), a.renew(),
-                  a.list(), a.watch("m"), a.mend(), a.anybody("prove", "m", "1"),
-                  a.amend(1, "m", 1), a.hello()):
+                  a.list(), a.watch("m"), a.reclaim(), a.anybody("verify", "m", "1"),
+                  a.downgrade(1, "m", 1), a.hello()):
         assert reply[0] == 2, reply
     assert b.enter(1, "m").state == "g"
     assert a.leave(1, "m") == [2]
 
 
 @case
-def what_nobody_else_has_yet_can_be_given_back():
-    """The session's time is up, but nobody has noticed: the place was its own until now."""
+def an_expired_session_can_still_leave():
+    """Its lease is over, but nobody has noticed: the place is still its own."""
     there = space()
     a, b = sessions(there)
     a.enter(1, "m")
@@ -104,7 +104,7 @@ def what_nobody_else_has_yet_can_be_given_back():
 
 
 @case
-def the_dead_are_in_nobodys_way():
+def dead_sessions_do_not_block_others():
     there = space()
     a, b = sessions(there)
     a.enter(1, "m")
@@ -135,7 +135,7 @@ def a_short_session_ends_by_itself():
 
 
 @case
-def many_that_ended_are_cleared_away_by_and_by():
+def many_dead_sessions_are_ended_step_by_step():
     there = space()
     many = sessions(there, 20)
     for session in many:
@@ -153,7 +153,7 @@ def many_that_ended_are_cleared_away_by_and_by():
 
 
 @case
-def who_watched_and_ended_leaves_nothing():
+def a_dead_watcher_leaves_no_data():
     there = space()
     a, b, c = sessions(there, 3)
     for session in (a, b):
@@ -169,15 +169,15 @@ def who_watched_and_ended_leaves_nothing():
 
 
 @case
-def who_surveyed_and_ended_is_in_nobodys_way():
-    """It was the only one: whoever comes finds it dead, and after that there is nobody to tell."""
+def a_dead_store_watcher_is_forgotten():
+    """The next client ends it; after that there is nobody to notify."""
     there = space()
     a, b = sessions(there)
-    a.survey(0)
+    a.watch_store(0)
     assert a.enter(1, "m").state == "g"
     there.kill(a)
     assert b.enter(1, "m").state == "g" and there.holders("m") == [f"{b.sid}:1"]
-    assert "survey" not in there.fields() and there.changes not in there.keys()
+    assert "watch_store" not in there.fields() and there.changes not in there.keys()
 
 
 # ---- Claims ------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def a_claim_is_a_plain_key():
 
 
 @case
-def a_strangers_claim_counts():
+def a_claim_of_another_program_counts():
     there = space()
     a = there.session()
     key = there.claim("c")
@@ -223,7 +223,7 @@ def a_strangers_claim_counts():
     assert a.watch("c", 0) == [0, 1]
     mine = a.take(3, "c")
     assert mine.state == "g"
-    there.link.call("SET", key, "somebody")  # by force
+    there.link.call("SET", key, "somebody")  # without NX
     assert a.renew((3, "c", mine.seq))[6:] == ["3"]
     assert a.read(3, "c").state == "-" and there.holders("c") == []
     assert a.leave(3, "c", claim=True) == [0, 1]
@@ -232,7 +232,7 @@ def a_strangers_claim_counts():
 
 
 @case
-def what_another_program_writes_is_never_taken_for_ours():
+def values_of_other_programs_are_never_taken_for_ours():
     there = space()
     a = there.session()
     key = there.claim("c")
@@ -254,7 +254,7 @@ def what_another_program_writes_is_never_taken_for_ours():
         assert a.come_back((id, held, "1c", "c", "")) == [0, 1, 0]
         assert there.link.call("GET", key) == value
         assert a.renew((id, "c", held.seq))[6:] == [str(id)] and there.link.call("GET", key) == value
-        there.end_hold()
+        there.end_grace()
         there.link.call("DEL", key)
 
 
@@ -262,7 +262,7 @@ def what_another_program_writes_is_never_taken_for_ours():
 
 
 def work(there, function):
-    """Commands that a function's scripts give."""
+    """How many commands the scripts of a function run."""
     there.link.call("CONFIG", "RESETSTAT")
     function()
     stats = there.link.info("commandstats")
@@ -271,7 +271,7 @@ def work(there, function):
 
 
 def crowd(count, weight, kind, wall):
-    """The work of one more when so many are there; `wall` is the weight that holds."""
+    """The work for one more place in a line of that length; `wall` is the weight of the holder."""
     there = space()
     a, b = sessions(there)
     if wall:
@@ -285,17 +285,17 @@ def crowd(count, weight, kind, wall):
         "renew": work(there, b.renew),
         "hello": work(there, b.hello),
         "watch": work(there, lambda: a.watch("y")),
-        "amend": work(there, lambda: b.amend(count + 1, "x", weight)),
+        "downgrade": work(there, lambda: b.downgrade(count + 1, "x", weight)),
         "give up": work(there, lambda: b.leave(count // 2, "x")),
         "leave": work(there, lambda: (a if wall else b).leave(1, "x")),
-        "examine": work(there, a.examine),
+        "diagnose": work(there, a.diagnose),
     }
     there.lose()
     return ret
 
 
 @case
-def the_work_for_a_call_does_not_grow_with_a_line():
+def the_cost_of_a_call_does_not_grow_with_the_queue():
     for weight, kind, wall in ((1, "1", 1), (1, str(MANY), 0), (MANY, str(MANY), 1), (1, "2000", 0),
                                (1500, "2000", 1000)):
         few, many = crowd(10, weight, kind, wall), crowd(1000, weight, kind, wall)
@@ -303,7 +303,7 @@ def the_work_for_a_call_does_not_grow_with_a_line():
 
 
 @case
-def alone_it_is_a_handful_of_commands():
+def a_free_lock_takes_a_handful_of_commands():
     there = space()
     a = there.session()
     assert sum(work(there, lambda: a.enter(1, "m")).values()) == 1 + 4
@@ -311,7 +311,7 @@ def alone_it_is_a_handful_of_commands():
 
 
 @case
-def a_handover_is_a_dozen_of_commands():
+def a_handover_takes_a_dozen_commands():
     there = space()
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
@@ -322,9 +322,9 @@ def a_handover_is_a_dozen_of_commands():
 
 
 def tell_time():
-    """Microseconds that the server works for a call, as it counts them itself."""
+    """Microseconds of server time for a call, by its own count."""
     def count(there, function):
-        ret = []  # the least of twenty: others work on this machine, too
+        ret = []  # the minimum of twenty: the machine is shared
         for turn in range(20):
             there.link.call("CONFIG", "RESETSTAT")
             for i in range(100 * turn, 100 * turn + 100):

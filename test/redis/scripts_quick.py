@@ -1,12 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""scripts_quick - what enter_quick.lua and leave_quick.lua do is what enter.lua and leave.lua do.
+"""scripts_quick - the fast paths enter_quick.lua and leave_quick.lua do what enter.lua and leave.lua do.
 
     test/redis/scripts_quick.py [FOLDER] [--steps N] [--seed N] [CASE ...]
 
-FOLDER, where programs are built, does not matter here.  The same random steps are done in three
-namespaces: by the scripts as they are, by scripts whose quick ways are never taken, and by either
-of them at random, as clients of different versions would.  After each step all three must hold the
-same, but for times and for how far tokens have come.
+FOLDER, where programs are built, does not matter here.  The same random steps run in three
+namespaces: with the fast paths, without them, and with either at random, as clients of different
+versions would.  After each step all three must have the same data, except for times and tokens.
 """
 import random
 import re
@@ -16,7 +15,7 @@ import lines
 from model import NOTES
 
 LINES = {"m": "1", "m2": "1", "mm\u00e9 1 1": "1", "rw": str(MANY), "s": "3"}
-LONG = 120 * TTL  # nobody renews it
+LONG = 120 * TTL  # longer than the test
 NUMBER = re.compile(r"\b\d{16}\b")
 
 
@@ -24,7 +23,7 @@ NUMBER = re.compile(r"\b\d{16}\b")
 
 
 def general(name):
-    """The script without its quick way."""
+    """The script without its fast path."""
     text = lines.source(name)
     for script, old, new in (("enter", "local quick = f[1]", "local quick = false and f[1]"),
                              ("leave", "if f[1] == ARGV[1] and", "if false and")):
@@ -50,21 +49,21 @@ class Trio:
         self.spaces = [space(), space(source=general), space()]
         self.spaces[2].sha = Either(rng, *(there.sha for there in self.spaces[:2]))
         self.sessions, self.ids, self.places = [], 0, []  # (who, id, name, weight)
-        self.surveyors, self.shown = set(), [{} for _ in self.spaces]
+        self.store_watchers, self.shown = set(), [{} for _ in self.spaces]
         for _ in range(3):
             self.join()
 
     def all(self, who, what, *args, **more):
-        """Each does it; what they answer must be the same."""
+        """All three do it; their answers must be the same."""
         replies = [getattr(session, what)(*args, **more) for session in self.sessions[who]]
         plain = [self.plain_reply(i, reply) for i, reply in enumerate(replies)]
         assert plain[0] == plain[1] == plain[2], (what, args, more, *plain)
         return replies
 
-    # ---- What is compared
+    # ---- Comparing
 
     def token_names(self, i):
-        """Of those ever seen, in that space: what to call them.  Ranks are the same for all."""
+        """Names for tokens seen in that space, by rank: the same in all three."""
         return {token: f"#{rank}" for rank, token in enumerate(sorted(self.shown[i]))}
 
     def plain(self, i, text):
@@ -93,11 +92,11 @@ class Trio:
         for key in ("run", "last", "ttl"):
             del fields[key]
         ret = {key: self.plain(i, text.removesuffix(epoch)) if key[:2] == "l\n" else
-               re.sub(r":\d+", "", text) if key == "survey" else self.plain(i, text)
+               re.sub(r":\d+", "", text) if key == "watch_store" else self.plain(i, text)
                for key, text in fields.items()}
         told = [(sid, self.plain(i, text)) for sid, text in there.messages()]
         changed = there.link.call("ZRANGE", there.changes, 0, -1)
-        past = [self.plain(i, text) for text in there.link.call("LRANGE", there.past, 0, -1)]
+        past = [self.plain(i, text) for text in there.link.call("LRANGE", there.history_key, 0, -1)]
         return ret, sorted(members), sorted(told), sorted(changed), past
 
     def check(self):
@@ -141,7 +140,7 @@ class Trio:
             self.places.append((who, self.ids, name, weight))
 
     def enter_again(self):
-        """Its answer was lost: the place may hold, wait, be taken away or be given back."""
+        """A repeat after a lost answer: the place may hold, wait, be broken or be gone."""
         who, id, name, weight = self.place()
         if id < 999_999:
             self.all(who, "enter", id, name, weight, LINES[name])
@@ -165,32 +164,32 @@ class Trio:
                    for i, s in enumerate(self.sessions[asks])]
         assert replies[0] == replies[1] == replies[2], replies
 
-    def amend(self):
+    def downgrade(self):
         who, id, name, _ = self.place()
-        self.all(who, "amend", id, name, 1)
+        self.all(who, "downgrade", id, name, 1)
 
     def watch(self):
         replies = [s.watch(self.rng_name) for s in self.sessions[self.who()]]
         assert len({tuple(reply[:2]) for reply in replies}) == 1, replies
 
-    def survey(self):
+    def watch_store(self):
         who = self.who()
         for s in self.sessions[who]:
-            s.survey(0)
-        self.surveyors.add(who)
+            s.watch_store(0)
+        self.store_watchers.add(who)
 
-    def survey_no_more(self):
-        for who in self.surveyors:
+    def watch_store_no_more(self):
+        for who in self.store_watchers:
             for s in self.sessions[who]:
-                s.survey(0, 1)
-        self.surveyors = set()
+                s.watch_store(0, 1)
+        self.store_watchers = set()
 
     def history(self):
         length = self.rng.choice((0, 0, 0, 5))
         assert all(s.hello(ttl=LONG, history=[length])[0] == 0 for s in self.sessions[0])
 
     def die(self):
-        """And somebody notices: who renews, or who comes to the line."""
+        """And another client notices, by a renewal or by entering the line."""
         who = self.who()
         if len(self.sessions) < 3:
             return
@@ -203,11 +202,11 @@ class Trio:
             self.enter()
             assert all(s.renew(ttl=LONG)[0] == 0 for s in self.sessions[0])
         self.places = [(w - (w > who), *rest) for w, *rest in self.places if w != who]
-        self.surveyors = {w - (w > who) for w in self.surveyors if w != who}
+        self.store_watchers = {w - (w > who) for w in self.store_watchers if w != who}
         assert all(s.renew() == [2] for s in dead)
 
     STEPS = {"enter": 40, "leave": 30, "enter_again": 4, "wrong_connection": 1, "anybody": 4,
-             "amend": 3, "watch": 2, "survey": 1, "survey_no_more": 4, "history": 2, "die": 2,
+             "downgrade": 3, "watch": 2, "watch_store": 1, "watch_store_no_more": 4, "history": 2, "die": 2,
              "join": 2}
 
     def step(self):
@@ -218,7 +217,7 @@ class Trio:
 
 
 @case
-def quick_ways_and_others_do_the_same():
+def fast_and_general_paths_do_the_same():
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"# --seed {seed} --steps {options.steps}")
     trio = Trio(random.Random(seed))
@@ -234,7 +233,7 @@ def quick_ways_and_others_do_the_same():
 
 
 @case
-def no_more_wait_for_a_mutex_than_may():
+def the_limit_of_waiters_holds_for_a_mutex():
     there = space()
     a, b = sessions(there)
     assert a.enter(1, "m", limit=1).state == "g"
@@ -246,8 +245,8 @@ def no_more_wait_for_a_mutex_than_may():
 
 
 @case
-def who_waits_and_asks_again_has_one_place():
-    """Its index tells that it is there, not its record."""
+def a_repeated_enter_of_a_waiter_gets_one_place():
+    """Its member o shows that it is there, not its field."""
     there = space()
     a, b, c = sessions(there, 3)
     first = a.enter(1, "m")
@@ -256,14 +255,14 @@ def who_waits_and_asks_again_has_one_place():
     assert second.state == "w" and b.enter(1, "m").seq == second.seq
     assert len(there.members("qm\n")) == 1 and there.fields()["l\nm"].split()[1:3] == ["1", "1"]
     assert a.enter(2, "other").state == "g" and a.leave(2, "other") == [0, 0]
-    assert c.anybody("break", "m", first.seq) == [0]  # the line goes on; the index stays
+    assert c.anybody("break", "m", first.seq) == [0]  # the line goes on; the member o stays
     assert b.leave(1, "m") == [0, 0] and "l\nm" not in there.fields()
     assert a.enter(1, "m").state == "-" and there.holders("m") == []
     assert not there.members("hm\n") and a.leave(1, "m") == [0, 1]
 
 
 @case
-def tokens_rise_where_the_clock_is_behind():
+def tokens_rise_when_the_clock_is_behind():
     there = space()
     a, b = sessions(there)
     ahead = there.now() + TTL
@@ -278,8 +277,8 @@ def tokens_rise_where_the_clock_is_behind():
 
 
 @case
-def a_line_of_another_epoch_is_counted_anew():
-    """Whoever comes or goes; here another holder came back that the line does not know of."""
+def a_line_of_an_older_epoch_is_recounted():
+    """By any ENTER or LEAVE; here another holder came back that the line has not counted."""
     there = space()
     a, b, c, d = sessions(there, 4)
     epoch = there.fields()["epoch"]
@@ -302,21 +301,21 @@ def a_line_of_another_epoch_is_counted_anew():
 
 
 @case
-def a_hold_off_that_comes_again_is_kept():
-    """The clock was set back before anybody had noticed that the hold-off was over."""
+def a_grace_period_revived_by_the_clock_is_kept():
+    """The clock was set back before anybody had noticed that the grace period was over."""
     there = space()
     a, b = sessions(there)
     a.enter(1, "m")
     assert b.enter(1, "m").state == "w"
-    there.link.call("HSET", there.state, "hold", f"{there.now() + TTL} {TTL}")
+    there.link.call("HSET", there.state, "grace", f"{there.now() + TTL} {TTL}")
     assert a.leave(1, "m") == [0, 0] and there.holders("m") == []
     assert a.enter(2, "n").state == "w"
-    there.end_hold()
+    there.end_grace()
     assert b.read(1, "m").state == "g" and a.read(2, "n").state == "g"
 
 
 @case
-def nobody_is_passed_over_where_data_are_missing():
+def missing_data_let_no_waiter_be_passed_over():
     there = space()
     a, b, c = sessions(there, 3)
     a.enter(1, "m")
@@ -325,29 +324,29 @@ def nobody_is_passed_over_where_data_are_missing():
     there.link.call("HSET", there.state, "l\nm", f"1 1 2 0 {a.epoch}")
     assert c.enter(1, "m").state == "w"
     assert a.leave(1, "m") == [0, 0] and there.holders("m") == []
-    assert "run" not in there.fields()  # whoever comes next finds that data were lost
+    assert "run" not in there.fields()  # the next client finds that data were lost
 
 
 @case
-def keys_for_what_is_noted_are_asked_for():
-    """Nothing is done without them: neither is a change lost, nor is it there twice."""
+def scripts_ask_for_the_log_keys_they_need():
+    """Without them a script does nothing: no change is lost or logged twice."""
     there = space()
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
-    b.survey(0)
+    b.watch_store(0)
     before = there.fields(), there.members()
     for script, args, id in (("enter", ["n", "", ""], 2), ("leave", ["m"], 1)):
         assert there.link.call(*a.command(script, *args, id=id)) == [8]
     assert before == (there.fields(), there.members()) and not there.messages()
-    stamp, names = b.survey(there.now())
+    stamp, names = b.watch_store(there.now())
     assert names is None or not names
     assert a.leave(1, "m") == [0, 0] and a.enter(2, "n").state == "g"
     assert sorted(there.link.call("ZRANGE", there.changes, 0, -1)) == ["m", "n"]
 
 
 @case
-def a_small_set_is_no_list():
-    """So nobody walks along it."""
+def the_sorted_set_is_never_stored_as_a_list():
+    """A list would be searched linearly."""
     there = space()
     a = there.session()
     assert there.link.call("OBJECT", "ENCODING", there.order) == "skiplist"

@@ -1,8 +1,8 @@
 /* sentinel.c - redis+sentinel: follows the master, whichever server that is. */
 /* needs: pair --sentinels 3 --quorum 2 */
 #include "lib/promise.h"
-#include "lib/testament.h"
-#include "lib/witness_redis.h"
+#include "lib/server_redis.h"
+#include "lib/session_keys.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -40,20 +40,20 @@ static void until_says(int nth, const char *command, const char *text)
     }
 }
 
-/* The old master is well, and goes on as one until the Sentinels tell it, several seconds
- * later.  Its clients are to leave it before somebody is granted anything by the new one. */
-static void a_planned_failover(void **state)
+/* The old master works on as a master until the Sentinels reconfigure it, several seconds
+ * later.  Its clients must leave it before the new one grants anything. */
+static void a_planned_failover_keeps_the_lock(void **state)
 {
     static struct actor actor[2], bequeather;
-    struct testament    will;
+    struct session_key  key;
 
     (void)state;
     open_by_sentinel(&bequeather, "bequeathed");
     actor_take(&bequeather);
-    testament_take(bequeather.client, &will);
+    session_key_take(bequeather.client, &key);
     open_by_sentinel(&actor[0], "planned");
     uint64_t token = actor_take(&actor[0]);
-    witness_tell("failover");
+    server_tell("failover");
     hf_time start = hf_now();
     open_by_sentinel(&actor[1], "planned");
     assert_int_equal(hf_acquire_start(actor[1].lock, ACTOR_LIMIT_MS), 0);
@@ -65,8 +65,8 @@ static void a_planned_failover(void **state)
     }
     int both = (int)((hf_now() - start) / HF_MS);
     print_message("# two masters for %d ms\n", both);
-    assert_true(both > TTL_MS * 3 / 2); /* time enough for the hold-off, and more */
-    actor_give(&actor[0]);              /* it was kept */
+    assert_true(both > TTL_MS * 3 / 2); /* longer than the grace period */
+    actor_give(&actor[0]);              /* it was not lost */
     actor_await(&actor[1], HF_HELD);
     assert_true(hf_token(actor[1].lock) > token);
     actor_give(&actor[1]);
@@ -74,15 +74,15 @@ static void a_planned_failover(void **state)
         actor_close(&actor[i]);
     until_says(1, "INFO replication", "master_link_status:up");
 
-    /* The session is at the new master, and so the will is executed there. */
+    /* The session is at the new master, so it must be ended there. */
     assert_int_equal(hf_check(bequeather.lock, ACTOR_LIMIT_MS), 0);
-    testament_execute(&will);
+    session_key_end(&key);
     actor_await(&bequeather, HF_LOST);
     actor_close(&bequeather);
 }
 
 /* Without a majority nobody knows whether this is still the master. */
-static void most_sentinels_are_away(void **state)
+static void without_a_majority_of_sentinels_the_lock_is_lost(void **state)
 {
     static struct actor actor, late;
 
@@ -90,10 +90,10 @@ static void most_sentinels_are_away(void **state)
     open_by_sentinel(&actor, "away");
     actor_take(&actor);
     hf_time start = hf_now();
-    witness_tell("freeze 4");
+    server_tell("freeze 4");
     poll(NULL, 0, TTL_MS + 200);
     assert_true(actor_has(&actor)); /* two of three are enough */
-    witness_tell("freeze 5");
+    server_tell("freeze 5");
     actor_await(&actor, HF_LOST);
     assert_true(actor.lost - start < (3 * TTL_MS + 700) * HF_MS);
     assert_int_equal(hf_release(actor.lock), HF_ELOST);
@@ -102,16 +102,16 @@ static void most_sentinels_are_away(void **state)
     print_message("# %s: %s\n", hf_errname(r), hf_errmsg(late.client));
     assert_int_equal(r, HF_EDOWN);
     assert_non_null(strstr(hf_errmsg(late.client), "Sentinel"));
-    witness_tell("thaw 4");
+    server_tell("thaw 4");
     actor_take(&late);
-    witness_tell("thaw 5");
+    server_tell("thaw 5");
     actor_give(&late);
     actor_close(&late);
     actor_close(&actor);
 }
 
-/* The master, which is the second by now, dies while a lock is held: the holder puts it down at the new one. */
-static void the_master_dies(void **state)
+/* The master, which is server 2 by now, dies while a lock is held. */
+static void the_master_dies_and_the_lock_is_reclaimed(void **state)
 {
     static struct actor actor[2], late;
     static struct rival rival;
@@ -123,7 +123,7 @@ static void the_master_dies(void **state)
     actor_queue(&actor[1], 1);
     rival_start_url(&rival, url(), "dies", actor, 2);
     hf_time start = hf_now();
-    witness_tell("kill 2");
+    server_tell("kill 2");
     until_says(1, "INFO replication", "role:master");
     hf_time took = hf_now() - start;
     print_message("# a new master after %d ms\n", (int)(took / HF_MS));
@@ -136,7 +136,7 @@ static void the_master_dies(void **state)
     }
     int r = hf_release(actor[0].lock);
     print_message("# %s\n", r == 0 ? "kept" : hf_errname(r));
-    if (took < (TTL_MS - 1000) * HF_MS) /* Sentinels of a busy machine take longer */
+    if (took < (TTL_MS - 1000) * HF_MS) /* on a busy machine the Sentinels take longer */
         assert_int_equal(r, 0);
     else
         assert_true(r == 0 || r == HF_ELOST);
@@ -155,11 +155,13 @@ static void the_master_dies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_planned_failover), cmocka_unit_test(the_master_dies),
-        cmocka_unit_test(most_sentinels_are_away), /* they do nothing for long after it */
+        cmocka_unit_test(a_planned_failover_keeps_the_lock),
+        cmocka_unit_test(the_master_dies_and_the_lock_is_reclaimed),
+        cmocka_unit_test(
+            without_a_majority_of_sentinels_the_lock_is_lost), /* slow after a failover */
     };
 
-    witness_start();
+    server_find();
     redis_other("SENTINELS");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""status - what --status-fd tells of a lock that has a deadline: renewed, lost in time, and
-released without an answer; and that a reader that does not read keeps nobody from renewing."""
+"""status - --status-fd for a lock with a deadline: renewed, lost in time, released without an answer;
+and a stalled reader does not stop renewals."""
 import datetime
 import subprocess
 import sys
@@ -19,13 +19,13 @@ def url():
 
 
 def holders(t):
-    """Their tokens.  A server that was just started shows one with 0 for a while, who is nobody."""
+    """Their tokens, without the stand-in with token 0 that a young server shows in its grace period."""
     shown = json.loads(t.run("show", "--json", "a", "--url", url()).out)["holders"]
     return [holder["token"] for holder in shown if holder["token"] != "0"]
 
 
 def held(lines):
-    """The line of that name.  A place may come before: the server is asked who is ahead."""
+    """The event "held".  Events "place" may come before it."""
     lines.next("waiting")
     while (line := lines.line())["event"] == "place":
         pass
@@ -34,7 +34,7 @@ def held(lines):
 
 
 def deadline(t, line):
-    """Seconds since 1970; and it is what left_ms says."""
+    """Seconds since 1970; must agree with left_ms."""
     time_of = {key: datetime.datetime.fromisoformat(line[key].replace("Z", "+00:00")).timestamp()
                for key in ("time", "deadline")}
     t.true(0 < line["left_ms"] <= TTL * 1000, line)
@@ -60,7 +60,7 @@ def each_renewal_moves_the_deadline(t):
 
 
 @case
-def a_reader_that_does_not_read_keeps_nobody_from_renewing(t):
+def a_stalled_reader_does_not_stop_renewals(t):
     options = ["-q", "a", "--slots", "2", "--url", url()]
     with reader(t, "hold", *options, full=True) as one, \
             reader(t, "run", *options, "--", "cat", full=True) as other:
@@ -78,7 +78,7 @@ def a_reader_that_does_not_read_keeps_nobody_from_renewing(t):
 
 
 @case
-def a_server_that_stays_away_is_lost_at_the_deadline(t):
+def without_the_server_the_lock_is_lost_at_the_deadline(t):
     with reader(t, "hold", "-q", "a", "--url", url()) as (process, lines):
         known = deadline(t, held(lines))
         server.freeze()
@@ -93,7 +93,7 @@ def a_server_that_stays_away_is_lost_at_the_deadline(t):
 
 
 @case
-def a_release_that_nobody_hears(t):
+def a_release_without_an_answer(t):
     with reader(t, "hold", "-q", "a", "--url", url()) as (process, lines):
         held(lines)
         server.freeze()
@@ -110,8 +110,8 @@ def a_release_that_nobody_hears(t):
 
 
 @case
-def the_end_of_the_file_is_the_end_of_holdfast(t):
-    """Nobody else keeps it open, not even stdout: not who tells the server that it is dead."""
+def end_of_file_means_holdfast_has_ended(t):
+    """No other process keeps it open, not even the one that ends the session."""
     process = t.start("hold", "-q", "--status-fd", "1", "a", "--url", url(), stdin=subprocess.PIPE)
     lines = Lines(t, process.stdout.fileno())
     held(lines)

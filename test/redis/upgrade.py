@@ -8,19 +8,19 @@ import sys
 sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
 import redis  # noqa: E402
-import seen  # noqa: E402
+import command_case  # noqa: E402
 
 
 server = None
 
 
 def case(function):
-    """In a namespace of its own, where no hold-off goes on."""
+    """In a namespace of its own, after the grace period."""
     @functools.wraps(function)
     def wrapped(t):
-        seen.settle(t, f"redis://{server.address}?ttl=2s&prefix={function.__name__}")
+        command_case.settle(t, f"redis://{server.address}?ttl=2s&prefix={function.__name__}")
         function(t)
-    return seen.case(wrapped)
+    return command_case.case(wrapped)
 
 
 def newer(t, *args):
@@ -40,7 +40,7 @@ TELL = ["run", "-w", "9", "job", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]
 
 
 @case
-def the_newer_waits_until_the_older_has_gone(t):
+def the_newer_version_waits_for_the_older_sessions(t):
     before = token(t.run(*TELL))
     holder = t.hold("job")
     for args in (["run", "-w", "9", "job", "--", "true"], ["try", "other", "--", "true"], ["list"]):
@@ -51,12 +51,12 @@ def the_newer_waits_until_the_older_has_gone(t):
     t.equal(t.run("run", "-w", "0.2", "job", "--", "true").code, 75, "the older exclude each other")
     t.equal(t.end(holder).code, 128 + signal.SIGTERM)
     done = newer(t, *TELL)
-    t.equal((done.code, done.err), (0, ""), "at once, without a hold-off")
+    t.equal((done.code, done.err), (0, ""), "at once, without a grace period")
     t.true(token(done) > before, f"{token(done)} after {before}")
 
 
 @case
-def the_older_is_refused_from_then_on(t):
+def the_older_version_is_refused_from_then_on(t):
     t.equal(newer(t, *TELL).code, 0)
     for args in (["run", "-w", "9", "job", "--", "true"], ["try", "other", "--", "true"], ["list"]):
         refused(t, t.run(*args), "a newer")
@@ -64,8 +64,8 @@ def the_older_is_refused_from_then_on(t):
 
 
 @case
-def a_lease_that_ends_is_enough(t):
-    """The older one is stopped, and finds a newer one in its place when it goes on."""
+def an_expired_lease_is_enough(t):
+    """The older one is suspended, and finds the newer one in its place when it resumes."""
     before = token(t.run(*TELL))
     holder = t.hold("job")
     holder.send_signal(signal.SIGSTOP)

@@ -1,126 +1,125 @@
-/* script.c - stories in text files, played on the memory world.
+/* script.c - runs scripts on the memory store, in virtual time.
  *
- *     script                    all of stories in test/script, from the source folder
+ *     script                    all of test/script/, started at the top of the tree
  *     script [--rewrite] FILE...
  *
- * In a story, a line that starts with "> " is a command (see stage.h); the lines
- * below it that start with "[" are what must come of it, with the time in ms;
- * all else is for the reader.  --rewrite puts in what does come of it.
+ * A line that begins with "> " is a command (see run.h).  The lines below it that begin
+ * with "[" are the transcript that it must produce, with the time in ms; all other lines
+ * are for the reader.  --rewrite replaces the transcript by what really happened.
  *
- * Told is what reaches the world (indented) and what applications are told.
+ * A transcript shows what the store does (indented), and what each application learns.
  */
-#include "stage.h"
+#include "run.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STORY (64 * 1024)
+#define SCRIPT_MAX (64 * 1024)
 
-struct story {
-    char   text[STORY];   /* as it was read */
-    char   played[STORY]; /* as it turned out */
+struct script {
+    char   text[SCRIPT_MAX];   /* of the file */
+    char   played[SCRIPT_MAX]; /* the same, with what really happened */
     size_t length;
 };
 
-static bool read_story(const char *path, struct story *story)
+static bool read_script(const char *path, struct script *script)
 {
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return false;
-    size_t n = fread(story->text, 1, STORY - 1, file);
-    story->text[n] = '\0';
-    story->length = 0;
+    size_t n = fread(script->text, 1, SCRIPT_MAX - 1, file);
+    script->text[n] = '\0';
+    script->length = 0;
     return fclose(file) == 0 && n > 0;
 }
 
-static void add(struct story *story, const char *text, size_t length)
+static void add(struct script *script, const char *text, size_t length)
 {
-    if (story->length + length >= STORY) {
-        fprintf(stderr, "script: the story is too long\n");
+    if (script->length + length >= SCRIPT_MAX) {
+        fprintf(stderr, "script: the script is too long\n");
         exit(2);
     }
-    memcpy(story->played + story->length, text, length);
-    story->length += length;
-    story->played[story->length] = '\0';
+    memcpy(script->played + script->length, text, length);
+    script->length += length;
+    script->played[script->length] = '\0';
 }
 
-static void add_outcome(struct story *story, struct stage *stage)
+static void add_outcome(struct script *script, struct run *run)
 {
-    add(story, stage->text, stage->length);
-    stage->length = 0;
+    add(script, run->text, run->length);
+    run->length = 0;
 }
 
-/* Play it, and write down the same story with what really happened.  False if
- * there was a command that makes no sense. */
-static bool play(const char *path, struct story *story, struct stage *stage)
+/* Carry out its commands, and write `played`.  False: a command was not understood. */
+static bool play(const char *path, struct script *script, struct run *run)
 {
     const char *fault = NULL;
 
-    stage_open(stage);
-    for (const char *line = story->text; *line != '\0' && fault == NULL;) {
+    run_open(run);
+    for (const char *line = script->text; *line != '\0' && fault == NULL;) {
         size_t length = strcspn(line, "\n");
         size_t whole = length + (line[length] == '\n');
         if (line[0] != '[')
-            add(story, line, whole);
+            add(script, line, whole);
         if (strncmp(line, "> ", 2) == 0) {
             char command[256];
             snprintf(command, sizeof command, "%.*s", (int)length - 2, line + 2);
-            fault = stage_play(stage, command);
+            fault = run_command(run, command);
             if (fault != NULL)
                 printf("# %s: \"%s\": %s\n", path, command, fault);
-            add_outcome(story, stage);
+            add_outcome(script, run);
         }
         line += whole;
     }
-    stage_close(stage);
+    run_close(run);
     return fault == NULL;
 }
 
-/* Show where they part, with a little of what came before. */
-static void tell_difference(const struct story *story)
+/* Show the first line that differs, and what is before it. */
+static void show_difference(const struct script *script)
 {
     size_t at = 0, line = 0;
 
-    while (story->text[at] != '\0' && story->text[at] == story->played[at]) {
+    while (script->text[at] != '\0' && script->text[at] == script->played[at]) {
         at++;
-        if (story->text[at - 1] == '\n')
+        if (script->text[at - 1] == '\n')
             line = at;
     }
     size_t from = line > 400 ? line - 400 : 0;
-    printf("# ...%.*s", (int)(line - from), story->text + from);
-    printf("# expected: %.*s\n", (int)strcspn(story->text + line, "\n"),
-           story->text + line);
-    printf("# happened: %.*s\n", (int)strcspn(story->played + line, "\n"),
-           story->played + line);
+    printf("# ...%.*s", (int)(line - from), script->text + from);
+    printf("# expected: %.*s\n", (int)strcspn(script->text + line, "\n"),
+           script->text + line);
+    printf("# but got:  %.*s\n", (int)strcspn(script->played + line, "\n"),
+           script->played + line);
 }
 
-static bool rewrite(const char *path, const struct story *story)
+static bool rewrite(const char *path, const struct script *script)
 {
     FILE *file = fopen(path, "w");
     if (file == NULL)
         return false;
-    size_t n = fwrite(story->played, 1, story->length, file);
-    return fclose(file) == 0 && n == story->length;
+    size_t n = fwrite(script->played, 1, script->length, file);
+    return fclose(file) == 0 && n == script->length;
 }
 
-static bool run(const char *path, bool rewriting)
+static bool run_file(const char *path, bool rewriting)
 {
-    static struct story story;
-    static struct stage stage;
+    static struct script script;
+    static struct run    run;
 
-    if (!read_story(path, &story)) {
+    if (!read_script(path, &script)) {
         printf("# %s cannot be read\n", path);
         return false;
     }
-    if (!play(path, &story, &stage))
+    if (!play(path, &script, &run))
         return false;
     if (rewriting)
-        return rewrite(path, &story);
-    if (strcmp(story.text, story.played) == 0)
+        return rewrite(path, &script);
+    if (strcmp(script.text, script.played) == 0)
         return true;
-    tell_difference(&story);
+    show_difference(&script);
     return false;
 }
 
@@ -140,7 +139,7 @@ int main(int argc, char **argv)
         count = all.gl_pathc;
     }
     for (size_t i = 0; i < count; i++) {
-        bool good = run(path[i], rewriting);
+        bool good = run_file(path[i], rewriting);
         printf("%s %zu - %s\n", good ? "ok" : "not ok", i + 1, path[i]);
         failed += !good;
     }

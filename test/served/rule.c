@@ -2,9 +2,9 @@
  *
  *     rule -       reads lines of places, "WEIGHT/CAPACITY ...", from the head; that of a
  *                  claim ends in c.  Prints for each place one letter:
- *                  P passes, B is blocked, M another kind or S a strange place is ahead
+ *                  P passes, B is blocked, M another kind or S an invalid place is ahead
  *
- * Whoever walks back from a place must find the same as whoever adds up from the head.
+ * Walking back from a place must give the same result as adding up from the head.
  * Without arguments the program tests itself.
  */
 /* one thread */
@@ -42,7 +42,7 @@ static void read_line(const char *text, struct line *ret)
 
 struct walk {
     const struct line *line;
-    size_t             left; /* places ahead that were not looked at */
+    size_t             left; /* places ahead that the walk did not need */
 };
 
 static int next_ahead(void *from, struct hf_shape *ret)
@@ -55,7 +55,7 @@ static int next_ahead(void *from, struct hf_shape *ret)
     return 1;
 }
 
-/* A walk ends at the place that decides, and need not see all that is ahead. */
+/* A walk ends at the place that decides, without reading all places ahead. */
 static void check_walk(const struct line *line, size_t me, enum hf_verdict verdict)
 {
     struct walk     walk = { line, me };

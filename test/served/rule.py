@@ -1,9 +1,8 @@
-"""rule - what a server that decides who is granted should do, said simply.
+"""rule - a simple model of a server that decides who is granted.
 
-Walk along a line in the order of seqs: all places are granted up to the first that does not
-pass, see verdict().  That is the whole rule; servers get the same result by keeping counts.  A model
-of a store does random steps, one after the other, by its server and by the rule, and compares
-all there is.
+Walk a line in the order of seqs: all places are granted up to the first that does not pass, see
+verdict().  That is the whole rule; servers get the same result from totals.  A store's model does
+random steps, both on its server and by the rule, and compares all data.
 """
 MANY = 4294967295  # capacity of a line of readers, and weight of a writer
 
@@ -24,7 +23,7 @@ def has_slots(name):
 
 
 def is_strange(shape):
-    """Can there be no such place?  A shape is (weight, capacity, is it a claim)."""
+    """Is the shape invalid?  A shape is (weight, capacity, is it a claim)."""
     weight, capacity, claim = shape
     return not 1 <= weight <= capacity <= MANY or claim and capacity != 1 or \
         capacity == MANY and weight not in (1, MANY)
@@ -54,15 +53,15 @@ class Rule:
     """`expected`: messages that the server should have sent, [(session, text)].  `events`: what
     should be in its history, [(what, name, seq, weight, slot, note, why)]."""
 
-    STEPS = {}  # what can be done, and how often
-    TELLS_ONCE = True  # who surveys, until he looks
+    STEPS = {}  # steps, and how often each
+    TELLS_ONCE = True  # a store watcher gets one message until it reads
 
     def __init__(self, rng):
         self.rng = rng
         self.sessions, self.places, self.broken = [], {}, {}  # by owner
         self.watches = set()  # (name, sid)
         self.ids = 0
-        self.surveyors = {}  # by sid: [names that have changed, is it to be told?]
+        self.store_watchers = {}  # by sid: [names that have changed, send a message?]
         self.expected, self.events, self.on_hold = [], [], False
         self.done = {}
 
@@ -75,7 +74,7 @@ class Rule:
         return weight, capacity(name), is_claim(name)
 
     def settle(self, name, me=None):
-        """Apply the rule; who is granted by that is told, but for `me`."""
+        """Apply the rule; newly granted places get a message, except `me`."""
         ahead = []
         for p in self.line(name):
             if verdict(ahead, self.shape(name, p.weight)) != "P":
@@ -96,7 +95,7 @@ class Rule:
         return not self.on_hold and verdict(ahead, self.shape(name, weight)) == "P"
 
     def count(self, name):
-        """A line was changed: the store's stamp goes on."""
+        """A line has changed."""
         raise NotImplementedError
 
     def event(self, p, what, why=""):
@@ -106,11 +105,11 @@ class Rule:
         if not self.on_hold:
             self.settle(name, me)
         self.count(name)
-        for sid, survey in self.surveyors.items():
-            survey[0].add(name)
-            if survey[1]:
+        for sid, watch_store in self.store_watchers.items():
+            watch_store[0].add(name)
+            if watch_store[1]:
                 self.expected.append((sid, "s"))
-            survey[1] = survey[1] and not self.TELLS_ONCE
+            watch_store[1] = watch_store[1] and not self.TELLS_ONCE
         for watch in [w for w in self.watches if w[0] == name]:
             self.watches.remove(watch)
             self.expected.append((watch[1], f"c {name}"))
@@ -121,7 +120,7 @@ class Rule:
         self.changed(p.name)
 
     def ahead(self, p):
-        """How many a place waits for: all that hold, and who waits before it."""
+        """How many are ahead of a place: all holders, and the waiters before it."""
         if p.state == "g":
             return 0
         return len(self.line(p.name, "g")) + sum(q.seq < p.seq for q in self.line(p.name, "w"))
@@ -130,7 +129,7 @@ class Rule:
         """Its places are out of their lines already."""
         self.broken = {o: p for o, p in self.broken.items() if p.session is not session}
         self.watches = {w for w in self.watches if w[1] != session.sid}
-        self.surveyors.pop(session.sid, None)
+        self.store_watchers.pop(session.sid, None)
         self.sessions.remove(session)
 
     # ---- At random
@@ -149,7 +148,7 @@ class Rule:
         return self.rng.randint(1, capacity(name))
 
     def lesser(self, p):
-        """What a place may be amended to: a writer only becomes a reader."""
+        """Possible new weights of a place: a writer only becomes a reader."""
         return self.rng.choice((1, p.weight, p.weight - (p.weight not in (1, MANY))))
 
     def step(self, steps=None):
@@ -162,5 +161,5 @@ class Rule:
         self.check()
 
     def check(self):
-        """Compare all that is kept, and what was told since the last time."""
+        """Compare all data, and the messages since the last call."""
         raise NotImplementedError

@@ -1,9 +1,9 @@
-"""tap - test cases in Python, told as TAP.
+"""tap - test cases in Python, reported as TAP.
 
     @tap.case
     def a_name_that_tells(): ...
 
-    tap.main(start, Missing)    start: makes a server, or whatever there is a `with` for
+    tap.main(start, Missing)    start: a context manager that runs a server
 """
 import argparse
 import inspect
@@ -17,7 +17,7 @@ servers = []  # the one that runs
 
 
 class Skip(Exception):
-    """Of one case: it cannot run here, and why."""
+    """Raised by a case that cannot run here."""
 
 
 def case(function):
@@ -42,8 +42,8 @@ def run(number, function):
 
 
 def main(start, missing, add_options=None, instead=None):
-    """All cases, or those whose names have one of the words in them.  `instead` may do
-    something else and say so."""
+    """Run all cases, or those whose names contain one of the words.  `instead` may do something
+    else and return true."""
     doc = inspect.getdoc(sys.modules["__main__"])
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)

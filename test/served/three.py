@@ -3,10 +3,10 @@
 
     test/served/three.py FOLDER [--lines N] [--seed N] [CASE ...]
 
-The rule is written in C (core/line.c), in Lua for Redis and in SQL for PostgreSQL; and, as
-simply as can be, in rule.py.  A line begins empty.  Places come, leave, become lighter, and
-are refused, at random; after each step all four must name the same holders, and both servers
-the slots that holders of a semaphore should have.  FOLDER is where programs are built.
+The rule is written in C (core/line.c), in Lua for Redis, in SQL for PostgreSQL, and as simply as
+possible in rule.py.  A line begins empty.  Places enter, leave, are downgraded and are refused at
+random.  After each step all four must name the same holders, and both servers the same slots.
+FOLDER is where programs are built.
 """
 import collections
 import importlib.util
@@ -108,7 +108,7 @@ class Maker:
         del self.there[id]
         self.add("leave", id)
 
-    def amend(self):
+    def downgrade(self):
         id = self.rng.choice([*self.there])
         weight, *kind = self.there[id]
         if self.capacity == MANY:
@@ -116,14 +116,14 @@ class Maker:
         else:
             weight = self.rng.randint(1, weight)
         self.there[id] = weight, *kind
-        self.add("amend", id, self.there[id])
+        self.add("downgrade", id, self.there[id])
 
     def make(self, number):
         for _ in range(self.rng.randint(0, LONGEST)):
             self.enter()
         for _ in range(self.rng.randint(0, LATER)):
             some = ["enter"] if len(self.there) < LONGEST else []
-            some += ["leave", "leave", "amend"] if self.there else []
+            some += ["leave", "leave", "downgrade"] if self.there else []
             getattr(self, self.rng.choice(some))()
         return Line(f"line {number}", self.claim, self.steps)
 
@@ -157,7 +157,7 @@ def compare(line, there):
 
 
 def random_shape(rng):
-    """Of any kind, and what makes no sense."""
+    """Of any kind, invalid ones included."""
     if rng.random() < 0.15:
         return rng.choice(((0, 1, False), (3, 2, False), (2, MANY, False), (1, 2, True),
                            (1, 0, False), (MANY + 1, MANY + 1, False), (-1, 5, False)))
@@ -189,16 +189,16 @@ def the_rule_in_C():
 # ---- In Lua ------------------------------------------------------------------------------
 
 
-def module(store):
-    """test/STORE/lines.py; there are two of that name."""
-    spec = importlib.util.spec_from_file_location(f"{store}_lines", ROOT / f"test/{store}/lines.py")
+def module(store, name="lines"):
+    """test/STORE/NAME.py."""
+    spec = importlib.util.spec_from_file_location(f"{store}_{name}", ROOT / f"test/{store}/{name}.py")
     ret = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ret)
     return ret
 
 
 def server(module):
-    """It, or the case is skipped."""
+    """The server; without one the case is skipped."""
     try:
         return module.standalone()
     except module.Missing as reason:
@@ -214,7 +214,7 @@ def redis_commands(sessions, line):
                                           int(step.only_free), step.limit, str(step.id))
             yield session.command(*args, **more)
         else:
-            weight = [step.shape[0]] if step.verb == "amend" else []
+            weight = [step.shape[0]] if step.verb == "downgrade" else []
             claim = [session.space.claim(line.name)] if line.claim and not weight else []
             yield session.command(step.verb, line.name, *weight, id=step.id, keys=claim)
         yield session.command("list", line.name, "", keys=[session.space.claim(line.name)])
@@ -271,12 +271,12 @@ BEGIN
                                 s.most, s.id::text, 'secret');
         WHEN 'leave' THEN
             SELECT code INTO v_code FROM holdfast.leave(s.sid, 1, s.id, p_name);
-        WHEN 'amend' THEN
-            SELECT code INTO v_code FROM holdfast.amend(s.sid, 1, s.id, s.weight);
+        WHEN 'downgrade' THEN
+            SELECT code INTO v_code FROM holdfast.downgrade(s.sid, 1, s.id, s.weight);
         END CASE;
         RETURN NEXT format('%s %s', v_code, coalesce(v_state, '-')) || coalesce(
             (SELECT string_agg(format(' %s:%s:%s:%s', note, state, weight, slot), '')
-             FROM holdfast.ticket WHERE name = p_name AND state <> 'b'), '');
+             FROM holdfast.place WHERE name = p_name AND state <> 'b'), '');
     END LOOP;
 END $$
 """
@@ -301,7 +301,7 @@ def postgres_answer(text):
 
 @case
 def the_rule_in_SQL():
-    lines = module("postgres")
+    lines = module("postgres", "calls")
     import postgres
     with server(postgres) as there:
         space = lines.Space(there)

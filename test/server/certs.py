@@ -4,8 +4,8 @@
     made["ca"], made["cert"], made["key"]
 
 Files in PEM: `ca` signs `server` (key and certificate in one file, as ZooKeeper wants
-it) and the client's `cert` with its `key`; `other_ca` signs nothing that counts here,
-and `other_cert` with `other_key` is a client that it vouches for.
+it) and the client's `cert` with its `key`; `other_ca` is an
+authority that the server does not know, and signs `other_cert` with `other_key` for a client.
 """
 import pathlib
 import subprocess
@@ -36,7 +36,7 @@ def make_cert(folder, ca, name, subject, alternatives=None):
 
 
 def make(folder, server_names="IP:127.0.0.1,DNS:localhost"):
-    """`server_names`: for whom the server's certificate is, as openssl writes it."""
+    """`server_names`: the names in the server's certificate, in openssl's syntax."""
     folder = pathlib.Path(folder)
     folder.mkdir(mode=0o700, exist_ok=True)
     make_ca(folder, "ca")

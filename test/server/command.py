@@ -1,4 +1,4 @@
-"""command - what tests of the command on real servers share.
+"""command - for tests of the command on real servers: what it prints, and fake servers.
 
     import sys
 
@@ -7,7 +7,7 @@
     import redis  # noqa: E402
 
     @case
-    def a_name_that_tells(t): ...          see test/cli/hf.py
+    def a_plain_fact(t): ...               see test/cli/hf.py
 
     if __name__ == "__main__":
         with store("redis"), redis.standalone() as server:
@@ -28,9 +28,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
 sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import beside  # noqa: E402
+import server_process  # noqa: E402
 import hf  # noqa: E402
-import place  # noqa: E402
+import sandbox  # noqa: E402
 from hf import case, Failure  # noqa: E402,F401
 
 MANY = 6.0  # seconds that `-w 0.5` may take on a busy machine
@@ -40,20 +40,20 @@ SECRET = f"hunter{os.getpid()}canary"  # of no other test
 
 @contextlib.contextmanager
 def store(name):
-    """All is skipped if there is no such store in this build, or no such server here."""
+    """Skip all cases if this build has no such store, or the server is not installed."""
     sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
     version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
     try:
         if name not in version.stdout.split():
-            raise beside.Missing(f"the store {name} is not in this build")
+            raise server_process.Missing(f"the store {name} is not in this build")
         yield
-    except beside.Missing as reason:
+    except server_process.Missing as reason:
         print(f"1..0 # SKIP {reason}")
         sys.exit(77)
 
 
 def all_of(process):
-    """The pids of a run: holdfast, its guardian, the command and what that has started."""
+    """The pids of a run: holdfast, its guardian, the command and its children."""
     pids = [process.pid]
     for pid in pids:
         pids += hf.children_of(pid)
@@ -61,7 +61,7 @@ def all_of(process):
 
 
 def kill_all_of(process):
-    """At once: nobody is left to tell the server that the lock is free."""
+    """Kill them all at once: nobody is left to tell the server that the lock is free."""
     pids = all_of(process)
     for sig in (signal.SIGSTOP, signal.SIGKILL):
         for pid in pids:
@@ -70,11 +70,11 @@ def kill_all_of(process):
     process.wait()
 
 
-# ---- What the command says ---------------------------------------------------------------
+# ---- Output of the command ---------------------------------------------------------------
 
 
 def refused(t, code, says, *args, limit=SOON, **more):
-    """One clear line, in time, and it tells no secret."""
+    """It prints one clear line, in time, without the password."""
     done = t.run(*args, **more)
     t.equal((done.code, done.out), (code, ""), f"{args}: {done.err}")
     t.one_line(done.err)
@@ -85,7 +85,7 @@ def refused(t, code, says, *args, limit=SOON, **more):
 
 
 def out_of_reach(t, url, says):
-    """It may come back, so one waits, and no longer than asked to."""
+    """The server may come back, so the command waits, but no longer than -w says."""
     refused(t, 69, says, "run", "-w", "0.5", "a", "--url", url, "--", "true", limit=MANY)
     done = t.run("doctor", "-w", "0.5", "--url", url)
     t.equal((done.code, done.err), (69, ""), done.out)
@@ -95,7 +95,7 @@ def out_of_reach(t, url, says):
 
 
 def unusable(t, url, says, code=69):
-    """No use to wait: every verb says why at once."""
+    """Waiting would not help, so every verb says why at once."""
     refused(t, code, says, "run", "-w", "9", "a", "--url", url, "--", "true")
     refused(t, code, says, "try", "a", "--url", url, "--", "true")
     refused(t, code, says, "list", "--url", url)
@@ -107,7 +107,7 @@ def works(t, url, **more):
 
 
 def findings(t, url, *args, code=0):
-    """What doctor says: {about: finding}"""
+    """The findings of doctor: {about: finding}"""
     done = t.run("doctor", "--json", *args, "--url", url)
     t.equal((done.code, done.err), (code, ""), done.out)
     return {finding["about"]: finding for finding in json.loads(done.out)}
@@ -128,7 +128,7 @@ def is_like(t, found, about, pattern):
 
 
 def look_around(t, *args, **more):
-    """Everything that somebody else may see of a run: output and processes."""
+    """Everything that others may see of a run: output and processes."""
     seen = t.path("seen")
     script = f"cat /proc/$PPID/cmdline /proc/self/environ >{seen}; ps -eo args >>{seen}"
     done = t.run("run", "-v", *args, "a", "--", "sh", "-c", script, **more)
@@ -139,20 +139,20 @@ def look_around(t, *args, **more):
     return done.out + done.err + text
 
 
-# ---- Who is no server, or stands before one ------------------------------------------------
+# ---- Fake servers, and programs between us and a server ------------------------------------------------
 
 
 @contextlib.contextmanager
 def nobody():
-    """Gives a host:port that stays ours, and at which nobody listens."""
-    with place.reserve_port() as keeper:
+    """Gives a host:port that is reserved, and where nothing listens."""
+    with sandbox.reserve_port() as keeper:
         yield f"127.0.0.1:{keeper.getsockname()[1]}"
 
 
 @contextlib.contextmanager
 def listening(serve_one, host="127.0.0.1"):
-    """Gives its host:port.  serve_one(link, keep) for each connection, in a thread of its own;
-    what is given to keep() is shut down and closed at the end, too."""
+    """Gives its host:port.  Calls serve_one(link, keep) for each connection, in a thread of its own;
+    sockets passed to keep() are shut down and closed at the end, too."""
     links, threads = [], []
 
     def keep(link):
@@ -188,12 +188,12 @@ def listening(serve_one, host="127.0.0.1"):
 
 
 def peer(talk):
-    """Somebody who is no server of ours: talk(link) for each connection."""
+    """A fake server: calls talk(link) for each connection."""
     return listening(lambda link, _keep: talk(link))
 
 
 def answering(data):
-    """Says this to whatever is asked; nothing: not even that."""
+    """A fake server that gives this answer to everything; b"": it stays silent."""
     def talk(link):
         link.recv(4096)
         link.sendall(data)
@@ -201,7 +201,7 @@ def answering(data):
 
 
 def carry(source, sink, change):
-    """Until one of them ends; then both do."""
+    """Copy until one of them ends; then end both."""
     with contextlib.suppress(OSError):
         while (data := source.recv(65536)) and (data := change(data)) is not None:
             sink.sendall(data)
@@ -211,7 +211,7 @@ def carry(source, sink, change):
 
 
 def between(port, change):
-    """Somebody between us and a server: change(from the server?, data) gives what to send on,
+    """A program between us and a server: change(from the server?, data) returns the data to pass on,
     or None to end the connection."""
     def serve_one(near, keep):
         far = keep(socket.create_connection(("127.0.0.1", port)))

@@ -4,7 +4,7 @@ import itertools
 import os
 import pathlib
 
-import beside
+import server_process
 
 LIMIT = 64 << 20  # bytes: more than holdfast, its guardian and a few shells need
 # Where the controller is, what sets the limit, and where kills are counted.
@@ -15,7 +15,7 @@ numbers = itertools.count(1)
 
 
 class MemoryGroup:
-    """Use it in a `with`.  beside.Missing: there is no such thing here, and why."""
+    """Use it in a `with`.  server_process.Missing: it is not possible here, and why."""
 
     def __init__(self):
         for top, limit, self.events in VERSIONS:
@@ -28,7 +28,7 @@ class MemoryGroup:
                 why = error
                 with contextlib.suppress(OSError):
                     self.folder.rmdir()
-        raise beside.Missing(f"no memory controller that may be written: {why}")
+        raise server_process.Missing(f"no memory controller that may be written: {why}")
 
     def __enter__(self):
         return self
@@ -38,7 +38,7 @@ class MemoryGroup:
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
             return not self.folder.exists()
-        beside.until("nobody is in the control group", removed, 10)
+        server_process.until("the control group is empty", removed, 10)
 
     def inside(self, argv):
         """The same command in this group."""
@@ -52,5 +52,5 @@ class MemoryGroup:
 
 
 def make_victim(pid):
-    """Of its group the kernel kills this one first."""
+    """Make the kernel kill this process first."""
     pathlib.Path(f"/proc/{pid}/oom_score_adj").write_text("1000")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """netns - ZooKeeper servers in network namespaces, to cut them off from each other.
 
-    test/server/netns.py --at 3 -- COMMAND          ticks as ZooKeeper is shipped with
+    test/server/netns.py --at 3 -- COMMAND          with ZooKeeper's default ticks
     test/server/netns.py --size 3 --tick 200 --sync-limit 10 -- COMMAND
 
 Every server has a namespace of its own, number 1 and up, and so has every place for
@@ -9,15 +9,14 @@ clients (--clients, one if not said), numbered after the servers.  Number N is 1
 all meet at a bridge, where packets are dropped between those that are cut.  COMMAND runs
 in this machine's network, from which none of them is reached, or at the place --at.
 
-What zookeeper.py says of the environment and of HF_ZK_CTL holds here too, without TLS.
-And:
+The environment and HF_ZK_CTL are as in zookeeper.py, without TLS.  And:
 
     HF_NETNS    names of the namespaces, in order, with commas between; "ip netns exec
                 NAME ..." runs something there
 
-    cut 1 2,3            nothing passes between 1 and the two others any more
-    cut 1 2,3 one-way    nothing that 1 sends to them
-    heal                 everything passes again
+    cut 1 2,3            drop all packets between 1 and the two others
+    cut 1 2,3 one-way    only those that 1 sends
+    heal                 drop no packets any more
 
 A program that runs where a server is shares its address, and is cut off with it.  The
 status is COMMAND's; 77 with a line "# SKIP why" where namespaces are not permitted.  As
@@ -32,11 +31,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import beside  # noqa: E402
+import server_process  # noqa: E402
 import zookeeper  # noqa: E402
 
 NAMES = pathlib.Path("/run/netns")
-PREFIX = "hfns"  # then the process that made it, a dash, and which it is
+PREFIX = "hfns"  # followed by the pid of its maker, a dash and a number
 CLONE_NEWNET = 0x40000000
 TABLE = """
 table bridge hf {
@@ -55,7 +54,7 @@ def sh(*argv, text=None):
 
 
 def remove_stale():
-    """What somebody left who was killed."""
+    """Remove namespaces of killed processes."""
     for path in NAMES.glob(f"{PREFIX}*-*"):
         pid = path.name.removeprefix(PREFIX).partition("-")[0]
         if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
@@ -106,14 +105,14 @@ class Network:
         return f"10.77.0.{number}"
 
     def inside(self, number):
-        """What to put before a command for it to run at a place."""
+        """Words in front of a command that run it at a place."""
         if not 1 <= number <= self.size:
             raise IndexError(f"there is no place {number}")
         return ["ip", "netns", "exec", self.name(number)]
 
     @contextlib.contextmanager
     def entering(self, number):
-        """Sockets that this thread makes meanwhile are of that place, for their whole life."""
+        """Sockets that this thread makes meanwhile belong to that place for good."""
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         there = os.open(NAMES / self.name(number), os.O_RDONLY)
         try:
@@ -147,7 +146,7 @@ class Network:
 
 
 def options(**given):
-    """As ZooKeeper is shipped."""
+    """ZooKeeper's defaults."""
     return zookeeper.Options(**{"tick": 2000, "init_limit": 10, "sync_limit": 5} | given)
 
 
@@ -196,4 +195,4 @@ def start(_kind, options_given, command):
 
 
 if __name__ == "__main__":
-    sys.exit(beside.main(["netns", *sys.argv[1:]], ("netns",), "HF_ZK", __doc__, start))
+    sys.exit(server_process.main(["netns", *sys.argv[1:]], ("netns",), "HF_ZK", __doc__, start))

@@ -1,37 +1,37 @@
 #!/usr/bin/env python3
 """postgres - real PostgreSQL servers for tests.
 
-As a command, a server for the time of another command:
+As a command, it runs a server while another command runs:
 
     test/server/postgres.py standalone --setting deadlock_timeout=50ms -- COMMAND @PG@
     test/server/postgres.py pair -- COMMAND     with a synchronous standby, see postgres_pair.py
     test/server/postgres.py ctl restart         from inside COMMAND, see below
 
-COMMAND finds in its environment, and postgres://@PG@ in its arguments stands for the first:
+COMMAND has these in its environment; postgres://@PG@ in its arguments stands for the first:
 
-    HF_PG_URL      of a database of its own, empty, with name and password of its owner
+    HF_PG_URL      a database of its own, empty, with name and password of its owner
     HF_PG_PORT     HF_PG_SOCKET  folder of the Unix socket     HF_PG_PID  the server's process
     HF_PG_ADMIN    a URL of the same database for its administrator
     HF_PG_DIR      folder with the log
     HF_PG_CTL      path of a Unix socket: write one line, read the answer to its end: "ok",
-                   with what was asked for, or "error" and why
-    HF_PG_POOLER   with --pooler: as HF_PG_URL, by way of a pgbouncer in transaction mode
+                   with the result, or "error" and why
+    HF_PG_POOLER   with --pooler: as HF_PG_URL, through a pgbouncer in transaction mode
     HF_PG_CA, HF_PG_CERT, HF_PG_KEY, HF_PG_OTHER_CA ...  with --tls: files, see certs.py
 
-What can be written to HF_PG_CTL:
+Requests for HF_PG_CTL:
 
-    restart [fast]   as after a crash, or as an administrator does it; returns when it serves
+    restart [fast]   as after a crash, or as an administrator does; returns when it serves
     kill   SIGKILL to all of it      stop  as an administrator      start  with its files
     freeze SIGSTOP to all of it      thaw  SIGCONT                  pid    its process
     port
-    terminate [APP]  end the connections of all whose names begin so: holdfast
+    terminate [APP]  end the connections of all applications whose names begin with APP (holdfast)
     sql TEXT         in that database, as the administrator; rows as lines, columns by "|"
 
-and with a pair, where all of the above are for the one that is the primary:
+and with a pair, where all of the above are for the primary:
 
-    away   the standby is ended      back    and is there again
-    promote [kill]   the standby is the primary now, and the old one goes on, or is killed
-    pair   the old primary goes, and a new standby takes its port
+    away   end the standby           back    start it again
+    promote [kill]   the standby becomes the primary; the old one goes on, or is killed
+    pair   end the old primary, and start a new standby on its port
 
 The status is COMMAND's; 77 with a line "# SKIP why" if there is no PostgreSQL here.  As a
 module: standalone() gives a Server.
@@ -53,11 +53,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import beside  # noqa: E402
+import server_process  # noqa: E402
 import certs  # noqa: E402
-import place  # noqa: E402
+import sandbox  # noqa: E402
 import pq  # noqa: E402
-from beside import Failed, Missing  # noqa: E402
+from server_process import Failed, Missing  # noqa: E402
 
 START_LIMIT = 20.0  # seconds, for a busy machine
 USER, PASSWORD = "tester", "s3cret"
@@ -93,8 +93,8 @@ def program(name):
     return found
 
 
-def look():
-    """Is all there that is needed?"""
+def check_installed():
+    """Check that all programs are installed."""
     try:
         pq.load()
     except pq.Missing as missing:
@@ -104,7 +104,7 @@ def look():
 
 
 def servant():
-    """(user, group) that servers run as, since they refuse to be root; None: we are not."""
+    """(user, group) for servers, since they refuse to run as root; None: we are not root."""
     if os.geteuid() != 0:
         return None
     try:
@@ -127,7 +127,7 @@ def give_to_servant(*paths):
 
 
 def children(pid):
-    """Of a process, all of them."""
+    """All processes of a server."""
     try:
         ret = [int(word) for word in
                pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -137,7 +137,7 @@ def children(pid):
 
 
 class Frozen:
-    """Processes that stand still until thaw(), or until we are dead."""
+    """Processes that are stopped until thaw(), or until we are dead."""
 
     def __init__(self, pids):
         self.pids = pids
@@ -167,8 +167,8 @@ def init(data):
 
 
 def make_data(folder):
-    """What servers can begin with, for HF_PG_DATA."""
-    look()
+    """Data that servers can start with, for HF_PG_DATA."""
+    check_installed()
     folder.mkdir(mode=0o755)
     give_to_servant(folder)
     init(folder / "data")
@@ -178,19 +178,19 @@ def make_data(folder):
 # ---- A server ------------------------------------------------------------------------
 
 
-class Server(beside.Process):
-    """Use it in a `with`, or call stop(); then its files go, too.
+class Server(server_process.Process):
+    """Use it in a `with`, or call stop(), which removes its files, too.
 
     `settings`: of postgresql.conf; `access`: lines of pg_hba.conf, before ours; `env`: more
     for its environment; `copy_of`: another server whose standby it is to be; `keeper`: of
     its port, if that is to be another server's that is gone."""
 
     def __init__(self, *, tls=None, settings=None, access=(), env=None, copy_of=None, keeper=None):
-        look()
+        check_installed()
         self.process, self.frozen, self.others = None, None, []
-        self._keeper = keeper or place.reserve_port()
+        self._keeper = keeper or sandbox.reserve_port()
         self.port = self._keeper.getsockname()[1]
-        self.folder, self._lock = place.make_folder()
+        self.folder, self._lock = sandbox.make_folder()
         self.data, self.socket = self.folder / "data", str(self.folder / "socket")
         self.env, self.tls, self.database = env or {}, None, "test"
         try:
@@ -254,17 +254,17 @@ class Server(beside.Process):
         return self.url_of(database or self.database, ADMIN, ADMIN_PASSWORD)
 
     def connect(self, database=None, user=ADMIN, more=""):
-        """A pq.Link, by the Unix socket."""
+        """A pq.Link to the Unix socket."""
         return pq.Link(f"host={self.socket} port={self.port} user={user} "
                        f"dbname={database or self.database} {more}")
 
     def sql(self, text, database=None):
-        """As the administrator: rows, if there are any."""
+        """Run it as the administrator; returns rows, if there are any."""
         with self.connect(database) as link:
             return link.run(text)
 
     def createdb(self, name, schema=False):
-        """A database that belongs to USER, with the schema if so.  Gives its URL."""
+        """Make a database that belongs to USER, with the schema if wanted.  Returns its URL."""
         self.sql(f'CREATE DATABASE "{name}" OWNER {USER}', "postgres")
         if schema:
             with self.connect(name, USER) as link:
@@ -278,7 +278,7 @@ class Server(beside.Process):
 
     def start(self):
         """Returns when it serves."""
-        argv = place.dying_with_us([program("postgres"), "-D", str(self.data)], "QUIT")
+        argv = sandbox.dying_with_us([program("postgres"), "-D", str(self.data)], "QUIT")
         self.launch(as_servant(argv), env=os.environ | self.env)
         self.wait(START_LIMIT)
 
@@ -295,7 +295,7 @@ class Server(beside.Process):
         self.createdb(self.database)
 
     def end(self, mode="fast"):
-        """As an administrator does it; or "immediate", which is as good as a crash."""
+        """As an administrator does; or "immediate", which is like a crash."""
         self.thaw()
         super().end(signal.SIGINT if mode == "fast" else signal.SIGQUIT)
 
@@ -304,7 +304,7 @@ class Server(beside.Process):
         self.start()
 
     def kill(self):
-        """All its processes at once, as if the machine was gone."""
+        """Kill all its processes at once, as if the machine had failed."""
         if self.running():
             for pid in [self.pid, *children(self.pid)]:
                 with contextlib.suppress(ProcessLookupError):
@@ -322,32 +322,32 @@ class Server(beside.Process):
             self.frozen = None
 
     def terminate_backends(self, app="holdfast"):
-        """How many there were."""
+        """Returns how many connections there were."""
         with self.connect("postgres") as link:
             return link.call("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                              "WHERE starts_with(application_name, $1)", app)[0][0]
 
     def standby(self, **more):
-        """Another server that follows this one, and may only be read."""
+        """A read-only standby of this server."""
         return self._keep(Server(copy_of=self, **more))
 
     def pgbouncer(self, pool_mode="transaction", **settings):
         return self._keep(Pooler(self, pool_mode, settings))
 
     def _keep(self, other):
-        """It goes when we go."""
+        """It ends when we end."""
         self.others.append(other)
         other.start()
         return other
 
     def give_port(self):
-        """Stop for good; who keeps the port for another server."""
+        """Stop for good; returns the reserved port for another server."""
         keeper, self._keeper = self._keeper, None
         self.stop()
         return keeper
 
     def stop(self):
-        """For good, with all its files."""
+        """Stop for good, and remove all files."""
         for other in self.others:
             other.stop()
         self.end("immediate")
@@ -360,18 +360,18 @@ class Server(beside.Process):
             self._lock = None
 
     def _free_memory(self):
-        """One that was killed leaves a bit of System V shared memory."""
+        """A killed server leaves a little System V shared memory."""
         with contextlib.suppress(OSError, IndexError):
             number = (self.data / "postmaster.pid").read_text().splitlines()[6].split()[1]
             subprocess.run(["ipcrm", "-m", number], stderr=subprocess.DEVNULL)
 
 
-class Pooler(beside.Process):
-    """pgbouncer before a server."""
+class Pooler(server_process.Process):
+    """A pgbouncer in front of a server."""
 
     def __init__(self, server, pool_mode, settings):
         self.server = server
-        self._keeper = place.reserve_port()
+        self._keeper = sandbox.reserve_port()
         self.port = self._keeper.getsockname()[1]
         self.folder = server.folder / f"pooler{len(server.others)}"
         self.folder.mkdir()
@@ -393,7 +393,7 @@ class Pooler(beside.Process):
         return self.server.url_of(database, user, password, self.port)
 
     def start(self):
-        self.launch(as_servant(place.dying_with_us([program("pgbouncer"), str(self.folder / "ini")])))
+        self.launch(as_servant(sandbox.dying_with_us([program("pgbouncer"), str(self.folder / "ini")])))
         self.wait(START_LIMIT)
 
     def serves(self):
@@ -409,7 +409,7 @@ class Pooler(beside.Process):
 
 
 def standalone(tls=None, settings=None, access=(), env=None):
-    """`tls`: "want", "only" or "need", which is a client's certificate as well."""
+    """`tls`: "want", "only", or "need", which requires a client's certificate as well."""
     server = Server(tls=tls, settings=settings, access=access, env=env)
     try:
         server.start()
@@ -424,7 +424,7 @@ def standalone(tls=None, settings=None, access=(), env=None):
 
 
 def answer(server, line):
-    """What to do for one line from HF_PG_CTL, and what to say."""
+    """Handle one line from HF_PG_CTL; returns the answer."""
     verb, _, rest = line.strip().partition(" ")
     if verb in ("kill", "freeze", "thaw", "start"):
         return getattr(server, verb)()
@@ -449,11 +449,11 @@ def environment(server):
            "HF_PG_ADMIN": server.admin_url(), "HF_PG_DIR": str(server.folder)}
     for other in server.others:
         env["HF_PG_POOLER"] = other.url
-    return env | beside.certificates("HF_PG", server.tls)
+    return env | server_process.certificates("HF_PG", server.tls)
 
 
 def run_beside(server, argv):
-    return beside.run([arg.replace("@PG@", server.url.partition("//")[2]) for arg in argv],
+    return server_process.run([arg.replace("@PG@", server.url.partition("//")[2]) for arg in argv],
                       "HF_PG", environment(server), server.folder,
                       lambda line: answer(server, line), [server])
 
@@ -474,7 +474,7 @@ def start(kind, options, command):
     settings = dict(text.split("=", 1) for text in options.settings)
     if options.pooler:
         program("pgbouncer")
-    import postgres_pair  # which is made of this one
+    import postgres_pair  # which imports this module
     make = postgres_pair.pair if kind == "pair" else standalone
     with make(tls=options.tls, settings=settings) as server:
         if options.pooler:
@@ -483,6 +483,6 @@ def start(kind, options, command):
 
 
 if __name__ == "__main__":
-    import postgres  # this module, as others know it
+    import postgres  # this module by its name
 
-    sys.exit(beside.main(sys.argv[1:], ("standalone", "pair"), "HF_PG", __doc__, postgres.start))
+    sys.exit(server_process.main(sys.argv[1:], ("standalone", "pair"), "HF_PG", __doc__, postgres.start))

@@ -2,19 +2,19 @@
 
     with postgres_pair.pair() as pair:
         pair.url                     of both
-        pair.away(), pair.back()     the standby is ended, and is there again
-        pair.promote()               the standby is the primary; the old one goes on, alone
+        pair.away(), pair.back()     end the standby, and start it again
+        pair.promote()               the standby becomes the primary; the old one goes on, alone
         pair.promote("kill")         ... or is killed
-        pair.pair()                  the old one goes, and a new standby takes its port
+        pair.pair()                  end the old one, and start a new standby on its port
 
-Everything else is that of the primary.  What it commits waits for the standby; what a
-promoted standby commits waits for nobody, until there is a pair again.
+All other attributes are those of the primary.  Its commits wait for the standby.  Commits of a
+promoted standby wait for nothing, until there is a pair again.
 """
 import os
 import shutil
 import time
 
-import place
+import sandbox
 import postgres
 
 LIMIT = 20.0  # seconds, for a busy machine
@@ -23,7 +23,7 @@ LIMIT = 20.0  # seconds, for a busy machine
 class Pair:
     def __init__(self, **more):
         self.primary, self.old = postgres.standalone(**more), None
-        self.folder, self._lock = place.make_folder()
+        self.folder, self._lock = sandbox.make_folder()
         self.ports = [self.primary.port]
         try:
             self.pair()
@@ -47,7 +47,7 @@ class Pair:
         return f"postgres://{who}@{','.join(f'127.0.0.1:{p}' for p in self.ports)}/{self.database}"
 
     def wait_for(self, words):
-        """Only as the administrator's own settings: nothing of ours commits by it."""
+        """Only for the administrator: our own commits are not affected."""
         self.primary.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{words}'", "postgres")
         self.primary.sql("SELECT pg_reload_conf()", "postgres")
 

@@ -1,8 +1,8 @@
-"""pq - a client of PostgreSQL, as small as tests need: libpq by way of ctypes.
+"""pq - a minimal client of PostgreSQL for tests: libpq through ctypes.
 
     with pq.Link("host=/tmp/socket user=postgres dbname=test") as link:
         link.call("SELECT $1::bigint + 1", 41)      -> [(42,)]
-        link.run("BEGIN; CREATE TABLE t ()")        more than one command, without arguments
+        link.run("BEGIN; CREATE TABLE t ()")        several commands, without arguments
         link.send("SELECT pg_sleep(1)")             and later, maybe:
         link.done(0.1), link.result()
         link.messages()                             -> [(channel, text)] of NOTIFY
@@ -64,7 +64,7 @@ QUIET = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda *_: None
 
 
 def word(value):
-    """An argument as the server reads it."""
+    """An argument as text for the server."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
@@ -103,7 +103,7 @@ class Link:
     def fileno(self):
         return LIB.PQsocket(self.link)
 
-    # ---- Questions
+    # ---- Queries
 
     def send(self, sql, *args):
         words = (ctypes.c_char_p * len(args))(*map(word, args))
@@ -111,7 +111,7 @@ class Link:
             raise Error(LIB.PQerrorMessage(self.link).decode(errors="replace"))
 
     def done(self, limit=0.0):
-        """Is the answer there, or is it within that many seconds?"""
+        """Does the answer come within that many seconds?"""
         end = time.monotonic() + limit
         while LIB.PQconsumeInput(self.link) and LIB.PQisBusy(self.link):
             left = end - time.monotonic()
@@ -120,7 +120,7 @@ class Link:
         return True
 
     def result(self):
-        """Wait for it: the rows of the last command."""
+        """Wait for the answer; returns the rows of the last command."""
         rows, error = [], None
         while result := LIB.PQgetResult(self.link):
             status = LIB.PQresultStatus(result)
@@ -158,7 +158,7 @@ class Link:
         return self.result()
 
     def messages(self):
-        """What has come so far."""
+        """The notifications that have come so far."""
         LIB.PQconsumeInput(self.link)
         ret = []
         while told := LIB.PQnotifies(self.link):

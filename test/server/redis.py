@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """redis - real Redis servers for tests: alone, or with a replica and sentinels.
 
-As a command, servers for the time of another command:
+As a command, it runs servers while another command runs:
 
     test/server/redis.py standalone --aof -- COMMAND @REDIS@
     test/server/redis.py pair --sentinels 1 -- COMMAND
     test/server/redis.py ctl kill 1             from inside COMMAND, see below
 
-COMMAND finds in its environment, and @REDIS@ stands in its arguments for the first:
+COMMAND has these in its environment; @REDIS@ in its arguments stands for the first:
 
     HF_REDIS_ADDRESS  host:port of the first server, the master
     HF_REDIS_PORT     the port alone;  HF_REDIS_SOCKET  path of its Unix socket
@@ -20,7 +20,7 @@ COMMAND finds in its environment, and @REDIS@ stands in its arguments for the fi
                       and HF_REDIS_OTHER_CA, _OTHER_CERT, _OTHER_KEY: files, see certs.py
     HF_REDIS_PASS     with --pass
 
-What can be written to HF_REDIS_CTL, N being 1 for the first server, 2 for its replica,
+Requests for HF_REDIS_CTL, N being 1 for the first server, 2 for its replica,
 3 and more for sentinels:
 
     kill N    SIGKILL       stop N   SIGTERM       both return when it is gone
@@ -44,11 +44,11 @@ import ssl
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import beside  # noqa: E402
+import server_process  # noqa: E402
 import certs  # noqa: E402
-import place  # noqa: E402
+import sandbox  # noqa: E402
 import resp  # noqa: E402
-from beside import Failed, Missing, started  # noqa: E402,F401
+from server_process import Failed, Missing, started  # noqa: E402,F401
 
 START_LIMIT = 20.0  # seconds, for a busy machine
 SERVICE = "holdfast"  # what sentinels call the pair
@@ -65,16 +65,16 @@ def quoted(text):
 # ---- One server ----------------------------------------------------------------------
 
 
-class Server(beside.Process):
-    """`lines`: of its redis.conf.  Use it in a `with`, or call stop(); then its files go,
-    too, if the folder is its own."""
+class Server(server_process.Process):
+    """`lines`: of its redis.conf.  Use it in a `with`, or call stop(), which removes its files, too,
+    if the folder is its own."""
 
     def __init__(self, folder, lines, *, tls=None, password=None, program="redis-server",
                  owned=None):
         if shutil.which(program) is None:
             raise Missing(f"no {program} here")
         self.folder, self.tls, self.password = folder, tls, password
-        self._keepers = [place.reserve_port() for _ in range(2)]
+        self._keepers = [sandbox.reserve_port() for _ in range(2)]
         self.port, tls_port = (keeper.getsockname()[1] for keeper in self._keepers)
         self.address = f"127.0.0.1:{self.port}"
         self.tls_port = tls_port if tls else None
@@ -100,7 +100,7 @@ class Server(beside.Process):
 
     def __getattr__(self, name):
         """ca, cert, key, other_ca, other_cert, other_key: files."""
-        if name in beside.CERTIFICATES:
+        if name in server_process.CERTIFICATES:
             return self.tls[name] if self.tls else None
         raise AttributeError(name)
 
@@ -110,7 +110,7 @@ class Server(beside.Process):
 
     def start(self):
         """Returns when it serves."""
-        self.launch(place.dying_with_us(self.argv))
+        self.launch(sandbox.dying_with_us(self.argv))
         self.wait(START_LIMIT)
 
     def serves(self):
@@ -132,7 +132,7 @@ class Server(beside.Process):
         self.start()
 
     def stop(self):
-        """For good, with all its files."""
+        """Stop for good, and remove all files."""
         self.kill()
         for keeper in self._keepers:
             keeper.close()
@@ -162,7 +162,7 @@ def settings(folder, tls, aof, acl, options):
 
 def standalone(tls=None, aof=False, requirepass=None, acl=None, options=None):
     """`acl`: what follows "user" in lines of redis.conf; `options`: whole such lines."""
-    folder, lock = place.make_folder()
+    folder, lock = sandbox.make_folder()
     try:
         lines, files = settings(folder, tls, aof, acl, options)
         server = Server(folder / "1", lines, tls=files, password=requirepass,
@@ -181,7 +181,7 @@ class Pair:
     a `with`, or call stop()."""
 
     def __init__(self, sentinels, quorum, down_after, failover, **given):
-        self.folder, self._lock = place.make_folder()
+        self.folder, self._lock = sandbox.make_folder()
         self.servers = []
         self._limits = quorum, down_after, failover
         try:
@@ -228,14 +228,14 @@ class Pair:
         return ",".join(sentinel.address for sentinel in self.sentinels)
 
     def start(self):
-        """Returns when the replica has all there is, and every sentinel knows it."""
+        """Returns when the replica has all data, and every sentinel knows it."""
         self.master.start()
         self.replica.start()
         self.follow(self.master, self.replica)
         for sentinel in self.sentinels:
             sentinel.start()
             with sentinel.client() as link:
-                # How often they ask their servers how they are: 10 s and 1 s by default.
+                # How often they poll their servers: every 10 s and 1 s by default.
                 for what in ("INFO-PERIOD", "PING-PERIOD"):
                     link.call("SENTINEL", "DEBUG", what, 100)
         until("the sentinels know the replica", self._known)
@@ -251,13 +251,13 @@ class Pair:
         return True
 
     def follow(self, master, replica):
-        """Make a server the other's replica; returns when it has all the other has."""
+        """Make a server the replica of the other; returns when it has all data."""
         with replica.client() as link:
             link.call("REPLICAOF", "127.0.0.1", master.port)
             until("the replica is up", lambda: "master_link_status:up" in link.call("INFO", "replication"))
 
     def promote(self):
-        """The replica becomes a master, by hand; the old master is not told."""
+        """The replica becomes a master, by hand; the old master is not informed."""
         with self.replica.client() as link:
             link.call("REPLICAOF", "NO", "ONE")
 
@@ -270,14 +270,14 @@ class Pair:
         return ports
 
     def failover(self):
-        """As an administrator does it.  The old master is well, and is told much later."""
+        """As an administrator does.  The old master is alive, and learns of it much later."""
         before = self.named()
         with self.sentinels[0].client() as link:
             link.call("SENTINEL", "FAILOVER", SERVICE)
         until("they name another", lambda: len(self.named()) == 1 and self.named() != before)
 
     def stop(self):
-        """Their data goes too, so there is no reason to be gentle."""
+        """Kill them: their data are removed, too."""
         for server in self.servers:
             server.stop()
         if self._lock is not None:
@@ -286,7 +286,7 @@ class Pair:
 
 
 def until(what, true):
-    beside.until(what, true, START_LIMIT)
+    server_process.until(what, true, START_LIMIT)
 
 
 def pair(sentinels=0, quorum=1, down_after=300, failover=2000, tls=None, aof=False,
@@ -297,7 +297,7 @@ def pair(sentinels=0, quorum=1, down_after=300, failover=2000, tls=None, aof=Fal
 
 
 def tls_context(server, stranger=False):
-    """For resp.Client: as the client that the server's authority vouches for."""
+    """For resp.Client: with a certificate that the server accepts."""
     context = ssl.create_default_context(cafile=server.ca)
     if stranger:
         context.load_cert_chain(server.other_cert, server.other_key)
@@ -310,7 +310,7 @@ def tls_context(server, stranger=False):
 
 
 def answer(servers, group, line):
-    """What to do for one line from HF_REDIS_CTL, and what to say."""
+    """Handle one line from HF_REDIS_CTL; returns the answer."""
     verb, *rest = line.split()
     if verb in ("promote", "failover"):
         return getattr(group, verb)()
@@ -337,12 +337,12 @@ def environment(servers, group):
     if isinstance(group, Pair):
         env["HF_REDIS_REPLICA"] = group.replica.address
         env["HF_REDIS_SENTINELS"] = group.sentinel_address
-    return env | beside.certificates("HF_REDIS", first.tls)
+    return env | server_process.certificates("HF_REDIS", first.tls)
 
 
 def run_beside(group, argv):
     servers = group.servers if isinstance(group, Pair) else [group]
-    return beside.run([arg.replace("@REDIS@", servers[0].address) for arg in argv], "HF_REDIS",
+    return server_process.run([arg.replace("@REDIS@", servers[0].address) for arg in argv], "HF_REDIS",
                       environment(servers, group), servers[0].folder.parent,
                       lambda line: answer(servers, group, line), servers)
 
@@ -373,4 +373,4 @@ def start(kind, options, command):
 
 
 if __name__ == "__main__":
-    sys.exit(beside.main(sys.argv[1:], ("standalone", "pair"), "HF_REDIS", __doc__, start))
+    sys.exit(server_process.main(sys.argv[1:], ("standalone", "pair"), "HF_REDIS", __doc__, start))

@@ -1,20 +1,19 @@
-"""resp - the smallest client of Redis that tests can do with.
+"""resp - a minimal client of Redis for tests.
 
     with resp.Client("127.0.0.1:6379") as redis:   # or the path of a Unix socket
         redis.call("SET", "a", 1)                  # "OK"
         redis.call("GET", "a")                     # "1"
 
-It is written apart from Holdfast's own client, so that it can be a witness: what it
-sees is what the server says.  Texts are str, bytes that are no UTF-8 survive in them
-(surrogateescape); nil is None; an error is raised, or is an Error in a list.  Nothing is
-tried again.
+It shares no code with Holdfast's own client, so that tests can trust it: it shows what the server
+says.  Texts are str, in which bytes that are not UTF-8 survive (surrogateescape); nil is None; an
+error is raised, or is an Error in a list.  It does not retry.
 """
 import socket
 import time
 
 
 class Error(RuntimeError):
-    """What the server answered; `code` is its first word, such as NOSCRIPT."""
+    """An error of the server; `code` is its first word, such as NOSCRIPT."""
     def __init__(self, text):
         super().__init__(text)
         self.code = text.split(" ", 1)[0]
@@ -73,12 +72,12 @@ class Client:
         self.link.close()
 
     def call(self, *args):
-        """Ask one command and wait for its answer."""
+        """Send one command and wait for its answer."""
         self.send(*args)
         return self.receive()
 
     def calls(self, *commands):
-        """Ask many at once; the answers as a list, errors among them."""
+        """Send many at once; returns a list of answers, errors included."""
         self.link.sendall(b"".join(packed(command) for command in commands))
         return [self._value(time.monotonic() + self.timeout) for _ in commands]
 
@@ -104,7 +103,7 @@ class Client:
             return None
 
     def subscribe(self, *channels, pattern=False):
-        """Returns when the server has said that we are."""
+        """Returns when the server has confirmed it."""
         self.send("PSUBSCRIBE" if pattern else "SUBSCRIBE", *channels)
         for _ in channels:
             self.receive()
@@ -115,7 +114,7 @@ class Client:
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
     def _more(self, deadline):
-        # What is there is read even when the time is over already.
+        # Read what has arrived even if the time is over.
         self.link.settimeout(max(deadline - time.monotonic(), 0.0001))
         try:
             part = self.link.recv(65536)

@@ -1,12 +1,12 @@
-"""zkwire - the smallest client of ZooKeeper that tests can do with.
+"""zkwire - a minimal client of ZooKeeper for tests.
 
     with zkwire.Client("127.0.0.1:2181") as zk:
         zk.create("/a", b"text")
         zk.children("/")
 
-It is written apart from Holdfast's own client, so that it can be a witness: what
-it sees is what the server says.  One request at a time, no pings: a client that is
-quiet for longer than its session time has none any more.  Nothing is tried again.
+It shares no code with Holdfast's own client, so that tests can trust it: it shows what the server
+says.  It sends one request at a time and no pings: a client that is silent for longer than its
+session time loses its session.  It does not retry.
 """
 import collections
 import socket
@@ -67,7 +67,7 @@ class Client:
         self._send(struct.pack(">iqiq", 0, 0, session_ms, 0) + packed(bytes(16))
                    + struct.pack(">?", read_only))
         welcome = self._receive()
-        if len(welcome) not in (36, 37):  # an answer with an error instead
+        if len(welcome) not in (36, 37):  # an error instead
             raise Error(struct.unpack_from(">i", welcome, 12)[0], "no session")
         _, self.session_ms, self.session = struct.unpack_from(">iiq", welcome)
         self.is_read_only = len(welcome) > 36 and welcome[36] != 0
@@ -88,7 +88,7 @@ class Client:
             self.abandon()
 
     def abandon(self):
-        """End the connection only; the session lives until its time is over."""
+        """End only the connection; the session lives until it times out."""
         if self.link is not None:
             self.link.close()
         self.link = None
@@ -102,7 +102,7 @@ class Client:
         return answer[4:4 + size].decode()
 
     def ensure(self, path):
-        """Make a node and those above it; no fault if they are there."""
+        """Make a node and its parents; no error if they exist."""
         for end in [i for i, c in enumerate(path) if c == "/" and i > 0] + [len(path)]:
             try:
                 self.create(path[:end])
@@ -156,7 +156,7 @@ class Client:
         self._ask(2, packed(path) + struct.pack(">i", version), path)
 
     def delete_all(self, path):
-        """A node and all below it; no fault if something is gone already."""
+        """Delete a node and all below it; no error if one is gone already."""
         for one in [*reversed(self.tree(path)), path]:
             try:
                 self.delete(one)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """zookeeper - real ZooKeeper servers for tests, alone or as an ensemble.
 
-As a command, servers for the time of another command:
+As a command, it runs servers while another command runs:
 
     test/server/zookeeper.py standalone --tick 200 -- COMMAND @ZK@
     test/server/zookeeper.py ensemble --size 3 -- COMMAND
     test/server/zookeeper.py ctl kill 2         from inside COMMAND, see below
 
-COMMAND finds in its environment, and @ZK@ stands in its arguments for the first:
+COMMAND has these in its environment; @ZK@ in its arguments stands for the first:
 
     HF_ZK       host:port of every server, with commas between
     HF_ZK_PID   process of the first;  HF_ZK_PIDS  of all, with commas between
@@ -17,13 +17,13 @@ COMMAND finds in its environment, and @ZK@ stands in its arguments for the first
     HF_ZKS      with --tls: the secure ports; HF_ZK_CA, HF_ZK_CERT, HF_ZK_KEY and
                 HF_ZK_OTHER_CA, HF_ZK_OTHER_CERT, HF_ZK_OTHER_KEY: files, see certs.py
 
-What can be written to HF_ZK_CTL, N being 1 for the first server:
+Requests for HF_ZK_CTL, N being 1 for the first server:
 
     kill N    SIGKILL       stop N   SIGTERM       both return when it is gone
     freeze N  SIGSTOP       thaw N   SIGCONT
     start N   again, with its data                 returns before it serves
     wait      until every server that runs serves and, of several, one leads
-    leader    the number of who leads              mode N   leader, follower, ...
+    leader    the number of the leader             mode N   leader, follower, ...
     pid N     its process                          word N srvr   a four-letter word
 
 The status is COMMAND's; 77 with a line "# SKIP why" if there is no Java or no
@@ -47,11 +47,11 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import beside  # noqa: E402
+import server_process  # noqa: E402
 import certs  # noqa: E402
-import place  # noqa: E402
+import sandbox  # noqa: E402
 import zkwire  # noqa: E402
-from beside import Failed, Missing  # noqa: E402
+from server_process import Failed, Missing  # noqa: E402
 
 JARS = pathlib.Path("/usr/share/java")  # where Debian puts them
 NEEDED = ("zookeeper", "slf4j-simple", "netty-codec", "netty-resolver",
@@ -61,7 +61,7 @@ NETTY = "org.apache.zookeeper.server.NettyServerCnxnFactory"
 
 
 def class_path():
-    """zookeeper.jar names most of what it needs; not a logger, and not all of netty."""
+    """zookeeper.jar names most jars that it needs, but no logger, and not all of netty."""
     if shutil.which("java") is None:
         raise Missing("no java here")
     paths = [JARS / f"{name}.jar" for name in NEEDED]
@@ -74,10 +74,10 @@ def class_path():
 # ---- One server ----------------------------------------------------------------------
 
 
-class Server(beside.Process):
-    """`config`: lines of zoo.cfg as a dictionary; `properties`: of the JVM; `inside`: what
-    to put in front of the command, and `entering`, a function that gives a context in
-    which sockets are made, both for a server in a network namespace."""
+class Server(server_process.Process):
+    """`config`: lines of zoo.cfg as a dictionary; `properties`: of the JVM; `inside`: words
+    in front of the command, and `entering`, a function that gives a context for making sockets,
+    both for a server in a network namespace."""
 
     def __init__(self, folder, address, config, properties, *, jvm=(), inside=(),
                  entering=contextlib.nullcontext):
@@ -97,7 +97,7 @@ class Server(beside.Process):
                      "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(folder / "zoo.cfg")]
 
     def start(self):
-        self.launch(self.inside + place.dying_with_us(self.argv))
+        self.launch(self.inside + sandbox.dying_with_us(self.argv))
 
     def word(self, text, timeout=2.0):
         with self.entering():
@@ -112,7 +112,7 @@ class Server(beside.Process):
         return found and found.group(1)
 
     def complaints(self, count=12):
-        """The last lines of its log that say something is wrong."""
+        """The last errors and warnings in its log."""
         lines = (self.folder / "log").read_text(errors="replace").splitlines()
         bad = [text for text in lines if re.search(r" (WARN|ERROR) |Exception|^Error", text)]
         return (bad or lines)[-count:]
@@ -128,10 +128,10 @@ class Cluster:
     differs for servers that are not on 127.0.0.1."""
 
     def __init__(self, size, make_server):
-        self.folder, self._lock = place.make_folder()
+        self.folder, self._lock = sandbox.make_folder()
         self.tls = None
         self.size = size
-        self.verbs = {}  # more that HF_ZK_CTL takes: functions of the words that follow
+        self.verbs = {}  # more requests for HF_ZK_CTL: functions of the words that follow
         try:
             self.servers = [make_server(self, self.folder / str(n)) for n in range(1, size + 1)]
             for server in self.servers:
@@ -161,15 +161,15 @@ class Cluster:
         return ",".join(server.secure for server in self.servers)
 
     def leader(self):
-        """Number of who leads, or None."""
+        """Number of the leader, or None."""
         for number, server in enumerate(self.servers, 1):
             if server.running() and server.mode() in ("leader", "standalone"):
                 return number
         return None
 
     def wait(self, limit=START_LIMIT):
-        """Until all that run serve, and one of them leads; or all are in read-only mode.
-        A leader that was asleep thinks for a moment that it still is one."""
+        """Wait until all running servers serve, and one leads; or all are in read-only mode.  A leader
+        that was stopped believes for a moment that it still leads."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             for number, server in enumerate(self.servers, 1):
@@ -184,7 +184,7 @@ class Cluster:
                      + "\n".join(self.servers[0].complaints()))
 
     def stop(self):
-        """Their data goes too, so there is no reason to be gentle."""
+        """Kill them: their data are removed, too."""
         for server in getattr(self, "servers", []):
             server.kill()
         if self._lock is not None:
@@ -262,7 +262,7 @@ def tls_properties(files, client):
 
 
 class Options:
-    """What can be chosen; those of the command have the same names."""
+    """Options; those of the command line have the same names."""
 
     def __init__(self, **given):
         self.tick = 200  # ms; sessions are of 2 to 20 ticks unless `config` says otherwise
@@ -271,7 +271,7 @@ class Options:
         self.container_check = 60000  # ms between looks for empty containers
         self.tls = None  # none, want or need: the client's certificate
         self.tls_names = "IP:127.0.0.1,DNS:localhost"
-        self.read_only = False  # without a quorum, serve reads to who asks for that; such a
+        self.read_only = False  # without a quorum, serve reads to clients that ask for it; such a
         # session needs localSessionsEnabled=true in `config` too
         self.super_user = None  # "name:password"
         self.log_level = "info"
@@ -284,13 +284,13 @@ class Options:
 
 def ensemble(size=3, **options):
     chosen = Options(**options)
-    ports = [[place.reserve_port() for _ in range(4)] for _ in range(size)]
+    ports = [[sandbox.reserve_port() for _ in range(4)] for _ in range(size)]
 
     def make_server(cluster, folder):
         return local_server(cluster, folder, ports, chosen)
 
     cluster = Cluster(size, make_server)
-    cluster.ports = ports  # kept as long as the servers
+    cluster.ports = ports  # reserved as long as the servers live
     return cluster
 
 
@@ -299,8 +299,7 @@ def standalone(**options):
 
 
 def archive_classes(path):
-    """Has a JVM write down the classes of a leader, as it has them in memory.  The file is
-    there when it is complete."""
+    """Make a JVM dump the classes of a leader from memory.  The file exists once it is complete."""
     new = path.with_suffix(".new")
     with ensemble(2, log_level="warn", jvm=[f"-XX:ArchiveClassesAtExit={new}"]) as two:
         leader = two[two.leader() or 1]
@@ -316,7 +315,7 @@ def archive_classes(path):
 
 
 def answer(cluster, line):
-    """What to do for one line from HF_ZK_CTL, and what to say."""
+    """Handle one line from HF_ZK_CTL; returns the answer."""
     verb, *rest = line.split()
     if verb in cluster.verbs:
         return cluster.verbs[verb](*rest)
@@ -344,12 +343,12 @@ def environment(cluster):
            "HF_ZK_DIR": str(cluster.folder)}
     if cluster.tls is not None:
         env["HF_ZKS"] = cluster.secure_address
-    return env | beside.certificates("HF_ZK", cluster.tls)
+    return env | server_process.certificates("HF_ZK", cluster.tls)
 
 
 def run_beside(cluster, argv, env=None):
     """`env`: more for the command."""
-    return beside.run([arg.replace("@ZK@", cluster.address) for arg in argv], "HF_ZK",
+    return server_process.run([arg.replace("@ZK@", cluster.address) for arg in argv], "HF_ZK",
                       environment(cluster) | (env or {}), cluster.folder,
                       lambda line: answer(cluster, line), cluster.servers)
 
@@ -369,7 +368,7 @@ def options_parser(prog, defaults):
     parser.add_argument("--container-check", type=int, help="ms")
     parser.add_argument("--tls", choices=("none", "want", "need"),
                         help="a secure port, and the client's certificate there")
-    parser.add_argument("--tls-names", help="for whom the server's certificate is")
+    parser.add_argument("--tls-names", help="names in the server's certificate")
     parser.add_argument("--read-only", action="store_true", help="allow read-only mode")
     parser.add_argument("--super-user", metavar="NAME:PASSWORD")
     parser.add_argument("--log-level")
@@ -393,4 +392,4 @@ def start(kind, options, command):
 
 
 if __name__ == "__main__":
-    sys.exit(beside.main(sys.argv[1:], ("standalone", "ensemble"), "HF_ZK", __doc__, start))
+    sys.exit(server_process.main(sys.argv[1:], ("standalone", "ensemble"), "HF_ZK", __doc__, start))

@@ -1,7 +1,7 @@
-/* app.c - the applications: each wants a lock, holds it for a while, releases.
+/* app.c - the applications: each acquires a lock, holds it for a while, releases it.
  *
- * Some hold less after a while; some are candidates of an election, who queue again
- * by themselves; some who wait ask the holder to yield.
+ * Some downgrade after a while; some are candidates of an election, and queue again by
+ * themselves; some waiters ask the holder to release.
  */
 #include "sim.h"
 
@@ -18,7 +18,7 @@ static hf_time scale(const struct sim *sim)
     return sim->ttl > 0 ? sim->ttl : HF_SEC;
 }
 
-/* Mostly short, so that much happens; at times longer than a lease. */
+/* Mostly short, so that much happens; sometimes longer than a lease. */
 hf_time app_while(struct sim *sim)
 {
     hf_time most = sim_maybe(sim, 15) ? scale(sim) * 3 / 2 : scale(sim) / 8;
@@ -28,7 +28,7 @@ hf_time app_while(struct sim *sim)
 
 static void want(struct sim *sim, struct wish *wish)
 {
-    hf_time now = host_clock(wish->host, sim->net.now);
+    hf_time now = sim_client_clock(wish->client, sim->net.now);
     bool    once = !wish->candidate && sim_maybe(sim, 20);
     bool    ever = wish->candidate || sim_maybe(sim, 50);
     hf_time limit = ever ? HF_NEVER : now + app_while(sim);
@@ -40,13 +40,13 @@ static void want(struct sim *sim, struct wish *wish)
     wish->waits_for_ever = limit == HF_NEVER;
     wish->act = sim_maybe(sim, 20) ? sim->net.now + app_while(sim) : HF_NEVER;
     sim_tell(sim, "%s wants %s%s", wish->label, wish->name->text,
-             once                   ? ", once"
+             once                   ? ", without waiting"
              : wish->waits_for_ever ? ""
                                     : ", for a while");
     hf_job_want(&wish->job, once, limit);
 }
 
-static void lessen(struct sim *sim, struct wish *wish)
+static void downgrade(struct sim *sim, struct wish *wish)
 {
     struct hf_shape shape = *hf_hold_shape(&wish->job.hold);
 
@@ -54,12 +54,12 @@ static void lessen(struct sim *sim, struct wish *wish)
         shape.weight = 1;
     else
         shape.weight = 1 + (uint32_t)sim_draw(sim, shape.weight);
-    sim_tell(sim, "%s holds %u of %s from now on", wish->label, shape.weight,
+    sim_tell(sim, "%s downgrades to weight %u of %s", wish->label, shape.weight,
              wish->name->text);
-    wish->lessens--;
-    sim->seen[SEEN_LESSER]++;
-    hf_job_lessen(&wish->job, &shape);
-    /* At times again before the store has heard of it. */
+    wish->downgrades--;
+    sim->seen[SEEN_DOWNGRADE]++;
+    hf_job_downgrade(&wish->job, &shape);
+    /* Sometimes again before the store has answered. */
     wish->act = sim->net.now + (sim_maybe(sim, 30) ? HF_MS : app_while(sim));
 }
 
@@ -74,8 +74,8 @@ static void act(struct sim *sim, struct wish *wish)
             want(sim, wish);
         break;
     case HF_HOLD_HELD:
-        if (wish->lessens > 0) {
-            lessen(sim, wish);
+        if (wish->downgrades > 0) {
+            downgrade(sim, wish);
             break;
         } /* fall through */
     case HF_HOLD_LOST:
@@ -90,14 +90,14 @@ static void act(struct sim *sim, struct wish *wish)
     }
 }
 
-/* ---- Asking the holder -------------------------------------------------------------- */
+/* ---- Asking the holder --------------------------------------------------------- */
 
-static void on_asked(struct hf_errand *errand)
+static void on_asked(struct hf_query *query)
 {
-    ((struct request *)errand)->out = false;
+    ((struct request *)query)->out = false;
 }
 
-static void ask(struct sim *sim, struct host *host, struct request *request)
+static void ask(struct sim *sim, struct sim_client *client, struct request *request)
 {
     struct hf_queue *queue = hf_world_line(&sim->net.world, request->name->text, false);
 
@@ -105,28 +105,28 @@ static void ask(struct sim *sim, struct host *host, struct request *request)
     if (queue == NULL || queue->first == NULL || request->out)
         return;
     snprintf(request->why, sizeof request->why, "reason %u", ++sim->reasons);
-    request->errand = (struct hf_errand){
+    request->query = (struct hf_query){
         .req = { .op = HF_ASK,
                  .name = request->name->text,
                  .note = request->why,
-                 .token = queue->first->ticket.token },
-        .deadline = host_clock(host, sim->net.now) + scale(sim),
+                 .token = queue->first->place.token },
+        .deadline = sim_client_clock(client, sim->net.now) + scale(sim),
         .on_done = on_asked,
     };
     request->out = true;
-    sim_tell(sim, "%c asks for ticket %d of %s", (char)('a' + sim_index(sim, host)),
-             (int)request->errand.req.token, request->name->text);
-    hf_errand_start(&request->errand, &host->engine);
+    sim_tell(sim, "%c asks for place %d of %s", (char)('a' + sim_index(sim, client)),
+             (int)request->query.req.token, request->name->text);
+    hf_query_start(&request->query, &client->engine);
 }
 
-/* ---- All that a host does ------------------------------------------------------------ */
+/* ---- One client ---------------------------------------------------------------- */
 
-hf_time app_next(const struct sim *sim, const struct host *host)
+hf_time app_next(const struct sim *sim, const struct sim_client *client)
 {
-    size_t  index = sim_index(sim, host);
+    size_t  index = sim_index(sim, client);
     hf_time next = group_next(&sim->group[index]);
 
-    if (host->store == NULL || host->stopped)
+    if (client->store == NULL || client->stopped)
         return HF_NEVER;
     if (sim->request[index].when < next)
         next = sim->request[index].when;
@@ -136,26 +136,26 @@ hf_time app_next(const struct sim *sim, const struct host *host)
     return next;
 }
 
-void app_run(struct sim *sim, struct host *host)
+void app_run(struct sim *sim, struct sim_client *client)
 {
-    size_t index = sim_index(sim, host);
+    size_t index = sim_index(sim, client);
 
-    host->wake = 0;
+    client->wake = 0;
     for (size_t i = 0; i < sim->wishes; i++)
         if (sim->wish[index][i].act <= sim->net.now)
             act(sim, &sim->wish[index][i]);
     if (group_next(&sim->group[index]) <= sim->net.now)
         group_run(sim, &sim->group[index]);
     if (sim->request[index].when <= sim->net.now)
-        ask(sim, host, &sim->request[index]);
+        ask(sim, client, &sim->request[index]);
 }
 
-/* ---- What it is told ------------------------------------------------------------------ */
+/* ---- Notifications ------------------------------------------------------------- */
 
-/* Heard is the newest word; one that came and was overtaken does not count. */
+/* Only the newest ASK must be heard of: an older one may be overtaken. */
 static void hear(struct wish *wish)
 {
-    const struct hf_place *place = world_place(wish->host, wish->job.hold.id);
+    const struct hf_world_place *place = world_place(wish->client, wish->job.hold.id);
 
     if (wish->asked_at == HF_NEVER || place == NULL || place->asked == NULL ||
         strcmp(place->asked, wish->job.ask) != 0)
@@ -171,7 +171,7 @@ static void on_held(struct sim *sim, struct wish *wish)
         check_elected(wish);
     wish->leads = wish->candidate;
     bool heavy = wish->job.hold.shape.weight > 1;
-    wish->lessens = heavy && sim_maybe(sim, 40) ? 1 + (unsigned)sim_draw(sim, 2) : 0;
+    wish->downgrades = heavy && sim_maybe(sim, 40) ? 1 + (unsigned)sim_draw(sim, 2) : 0;
     wish->act = sim->net.now + app_while(sim);
 }
 
@@ -179,7 +179,8 @@ static void on_idle(struct sim *sim, struct wish *wish)
 {
     check_over(wish);
     wish->act = sim->net.now + app_while(sim);
-    if (wish->candidate && wish->job.hold.why == HF_ELOST) { /* deposed: at once again */
+    if (wish->candidate &&
+        wish->job.hold.why == HF_ELOST) { /* deposed: queue again at once */
         wish->rounds++;
         wish->act = sim->net.now;
     }
@@ -187,7 +188,7 @@ static void on_idle(struct sim *sim, struct wish *wish)
 
 static void on_waiting(struct sim *sim, struct wish *wish)
 {
-    struct request *request = &sim->request[sim_index(sim, wish->host)];
+    struct request *request = &sim->request[sim_index(sim, wish->client)];
 
     sim->seen[SEEN_PLACE] += wish->job.follow;
     if (request->when < HF_NEVER || !sim_maybe(sim, 10))
@@ -217,7 +218,7 @@ void app_change(struct hf_job *job)
     };
 
     hear(wish);
-    if (is == was) /* only its place or its weight changed, or the store let go of it */
+    if (is == was) /* only its place or its weight changed */
         return;
     sim_tell(sim, "%s %s%s%s", wish->label, words[is], is == HF_HOLD_IDLE ? ": " : "",
              is == HF_HOLD_IDLE ? hf_strerror(job->hold.why) : "");
@@ -226,19 +227,19 @@ void app_change(struct hf_job *job)
     if (job->hold.once && (is == HF_HOLD_WAITING || is == HF_HOLD_OUTSIDE))
         sim_fail(sim, "%s waits, although it only tries", wish->label);
     wish->state = is;
-    wish->leads = false; /* deposed, if it led: before anybody else hears of it */
+    wish->leads = false; /* deposed, if it led: before anybody else is elected */
     if (is == HF_HOLD_HELD) {
         on_held(sim, wish);
     } else if (is == HF_HOLD_LOST) {
         if (sim->peaceful)
-            sim_fail(sim, "%s loses %s in peace", wish->label, wish->name->text);
+            sim_fail(sim, "%s loses %s without any fault", wish->label, wish->name->text);
         wish->act = sim->net.now + sim_span(sim, 0, 20 * HF_MS);
     } else if (is == HF_HOLD_IDLE) {
         on_idle(sim, wish);
     } else if (is == HF_HOLD_WAITING) {
         on_waiting(sim, wish);
     }
-    if (wish->group != NULL) { /* which decides what comes next */
+    if (wish->group != NULL) { /* the group decides what comes next */
         wish->act = HF_NEVER;
         wish->group->poked = true;
     }
@@ -246,7 +247,7 @@ void app_change(struct hf_job *job)
 
 void app_hurry(struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++) {
+    for (size_t i = 0; i < sim->clients; i++) {
         struct group *group = &sim->group[i];
         if (group->state == GROUP_HELD && group->act > sim->net.now + 5 * HF_MS)
             group->act = sim->net.now + 5 * HF_MS;
@@ -261,8 +262,8 @@ void app_hurry(struct sim *sim)
 
 bool app_all_over(const struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++) {
-        if (sim->host[i].store == NULL)
+    for (size_t i = 0; i < sim->clients; i++) {
+        if (sim->client[i].store == NULL)
             continue;
         if (!group_over(&sim->group[i]) || sim->request[i].out)
             return false;

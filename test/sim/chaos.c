@@ -1,4 +1,4 @@
-/* chaos.c - what goes wrong: letters lost and late, links down, pauses, deaths. */
+/* chaos.c - faults: lost and slow messages, broken links, pauses, deaths. */
 #include "sim.h"
 
 static hf_time later(hf_time a, hf_time b)
@@ -11,33 +11,34 @@ static hf_time scale(const struct sim *sim)
     return sim->ttl > 0 ? sim->ttl : HF_SEC;
 }
 
-/* Which host has this wire now?  HOSTS: none, it was an earlier one's. */
-static size_t owner(const struct sim *sim, const struct net_wire *wire)
+/* The client that has this wire now; CLIENTS: none, its client has been restarted. */
+static size_t owner(const struct sim *sim, const struct sim_wire *wire)
 {
     size_t i = 0;
 
-    while (i < sim->hosts && (sim->host[i].store == NULL || sim->host[i].wire != wire))
+    while (i < sim->clients &&
+           (sim->client[i].store == NULL || sim->client[i].wire != wire))
         i++;
-    return i < sim->hosts ? i : HOSTS;
+    return i < sim->clients ? i : CLIENTS;
 }
 
-hf_time chaos_travel(struct net *net, struct net_wire *wire,
-                     const struct net_letter *letter)
+hf_time chaos_travel(struct sim_network *net, struct sim_wire *wire,
+                     const struct sim_message *message)
 {
     struct sim           *sim = net->data;
     size_t                i = owner(sim, wire);
-    const struct trouble *trouble = i < HOSTS ? &sim->trouble[i] : NULL;
+    const struct trouble *trouble = i < CLIENTS ? &sim->trouble[i] : NULL;
     hf_time               delay = sim_span(sim, HF_MS / 10, 2 * HF_MS);
 
     if (sim->calm || sim->peaceful)
         return delay;
     if (trouble != NULL && net->now < trouble->down_until &&
-        (letter->to_world ? trouble->to_world : trouble->to_client))
-        return NET_LOST;
+        (message->to_world ? trouble->to_world : trouble->to_client))
+        return SIM_LOST;
     if (sim->ttl > 0 && sim->lossy > 0 && sim_draw(sim, 1000) < sim->lossy) {
-        sim_tell(sim, "a letter %s %c is lost", letter->to_world ? "from" : "to",
-                 i < HOSTS ? (char)('a' + i) : '?');
-        return NET_LOST;
+        sim_tell(sim, "a message %s %c is lost", message->to_world ? "from" : "to",
+                 i < CLIENTS ? (char)('a' + i) : '?');
+        return SIM_LOST;
     }
     if (trouble != NULL && net->now < trouble->slow_until)
         delay += sim_span(sim, 0, scale(sim) / 2);
@@ -46,7 +47,7 @@ hf_time chaos_travel(struct net *net, struct net_wire *wire,
     return delay;
 }
 
-/* ---- Troubles of one host ----------------------------------------------------------- */
+/* ---- Faults of one client ------------------------------------------------------ */
 
 static void plan_next(struct sim *sim, struct trouble *trouble)
 {
@@ -62,117 +63,118 @@ static void take_down(struct sim *sim, struct trouble *trouble, char who)
     trouble->to_world = which != 0;
     trouble->to_client = which != 1;
     sim_tell(sim, "%c: the link is down%s", who,
-             which == 0   ? ", answers only"
-             : which == 1 ? ", requests only"
+             which == 0   ? ", answers are lost"
+             : which == 1 ? ", requests are lost"
                           : "");
 }
 
-static void stop(struct sim *sim, struct host *host, struct trouble *trouble, char who)
+static void stop(struct sim *sim, struct sim_client *client, struct trouble *trouble,
+                 char who)
 {
     hf_time span = sim_span(sim, 0, scale(sim) * (sim_maybe(sim, 40) ? 2 : 1) / 2);
 
     sim_tell(sim, "%c: stops for %d ms", who, (int)(span / HF_MS));
     trouble->stopped_until = sim->net.now + span;
-    host_stop(host, true);
+    sim_client_stop(client, true);
 }
 
-/* The world ends the session of a host, and those that a lost HELLO left over. */
-static void end_session(struct sim *sim, struct host *host)
+/* End the session of a client, and those that a lost HELLO has left. */
+static void end_session(struct sim *sim, struct sim_client *client)
 {
     struct hf_session *session = sim->net.world.sessions;
 
-    net_cut(host->wire, false);
+    sim_network_cut(client->wire, false);
     while (session != NULL) {
         struct hf_session *next = session->next;
-        if (session->owner == host->wire)
-            net_kill(&sim->net, session);
+        if (session->owner == client->wire)
+            sim_network_kill(&sim->net, session);
         session = next;
     }
 }
 
 /* Without leases a session is tied to its process, and dies with it at once. */
-static void die(struct sim *sim, struct host *host, struct trouble *trouble, char who)
+static void die(struct sim *sim, struct sim_client *client, struct trouble *trouble,
+                char who)
 {
     bool politely = sim->ttl > 0 && sim_maybe(sim, 30);
 
     sim_tell(sim, "%c: %s", who, politely ? "closes" : "dies");
     for (size_t i = 0; i < sim->wishes; i++)
-        sim->wish[sim_index(sim, host)][i].had =
-            sim->wish[sim_index(sim, host)][i].leads = false;
-    if (sim->errand_out && sim->errand.engine == &host->engine)
-        sim->errand_out = false;
-    sim->request[sim_index(sim, host)].out = false;
-    host_close(host, politely);
+        sim->wish[sim_index(sim, client)][i].had =
+            sim->wish[sim_index(sim, client)][i].leads = false;
+    if (sim->query_out && sim->query.engine == &client->engine)
+        sim->query_out = false;
+    sim->request[sim_index(sim, client)].out = false;
+    sim_client_close(client, politely);
     if (sim->ttl == 0)
-        end_session(sim, host);
+        end_session(sim, client);
     trouble->dead_until = sim->net.now + sim_span(sim, 0, scale(sim));
     trouble->stopped_until = trouble->down_until = 0;
 }
 
-static void on_errand(struct hf_errand *errand)
+static void on_query(struct hf_query *query)
 {
-    struct sim *sim = (struct sim *)((char *)errand - offsetof(struct sim, errand));
+    struct sim *sim = (struct sim *)((char *)query - offsetof(struct sim, query));
 
-    sim->errand_out = false;
+    sim->query_out = false;
 }
 
-/* An operator takes away the place of whoever is first in some line. */
-static void break_one(struct sim *sim, struct host *host, char who)
+/* An operator breaks the first place of some queue. */
+static void break_one(struct sim *sim, struct sim_client *client, char who)
 {
     struct name     *name = &sim->name[sim_draw(sim, sim->names)];
     struct hf_queue *queue = hf_world_line(&sim->net.world, name->text, false);
 
-    if (queue == NULL || queue->first == NULL || sim->errand_out)
+    if (queue == NULL || queue->first == NULL || sim->query_out)
         return;
     bool second = sim_maybe(sim, 30) && queue->first->next != NULL;
-    sim->errand = (struct hf_errand){
+    sim->query = (struct hf_query){
         .req = { .op = HF_BREAK,
                  .name = name->text,
-                 .token = (second ? queue->first->next : queue->first)->ticket.token },
-        .deadline = host_clock(host, sim->net.now) + scale(sim),
-        .on_done = on_errand,
+                 .token = (second ? queue->first->next : queue->first)->place.token },
+        .deadline = sim_client_clock(client, sim->net.now) + scale(sim),
+        .on_done = on_query,
     };
-    sim->errand_out = true;
-    sim_tell(sim, "%c breaks ticket %d of %s", who, (int)sim->errand.req.token,
-             name->text);
-    hf_errand_start(&sim->errand, &host->engine);
-    host->wake = 0;
+    sim->query_out = true;
+    sim_tell(sim, "%c breaks place %d of %s", who, (int)sim->query.req.token, name->text);
+    hf_query_start(&sim->query, &client->engine);
+    client->wake = 0;
 }
 
-/* An operator wipes out all that a host has: it must notice, and say so. */
+/* An operator ends the session of a client, which must notice. */
 static void forget(struct sim *sim, size_t index)
 {
-    struct host *host = &sim->host[index];
+    struct sim_client *client = &sim->client[index];
 
     sim_tell(sim, "%c: its session is removed", (char)('a' + index));
     for (size_t i = 0; i < sim->wishes; i++)
         sim->wish[index][i].broken = sim->wish[index][i].job.hold.id;
     sim->trouble[index].forgotten = sim->net.world.number;
-    end_session(sim, host);
-    host->wake = 0;
+    end_session(sim, client);
+    client->wake = 0;
 }
 
 static void happen(struct sim *sim, size_t index)
 {
-    struct host    *host = &sim->host[index];
-    struct trouble *trouble = &sim->trouble[index];
-    char            who = (char)('a' + index);
+    struct sim_client *client = &sim->client[index];
+    struct trouble    *trouble = &sim->trouble[index];
+    char               who = (char)('a' + index);
 
     if (sim_maybe(sim, sim->breaks)) {
         if (sim_maybe(sim, 70))
-            break_one(sim, host, who);
+            break_one(sim, client, who);
         else
             forget(sim, index);
         return;
     }
     switch (sim_draw(sim, sim->ttl > 0 ? 8 : 4)) {
     case 0:
-        if (sim->hosts + sim->deaths++ < NET_WIRES) /* each starts again */
-            die(sim, host, trouble, who);
+        if (sim->clients + sim->deaths++ < SIM_WIRES) /* each starts again */
+            die(sim, client, trouble, who);
         break;
     case 1:
     case 2:
-        stop(sim, host, trouble, who);
+        stop(sim, client, trouble, who);
         break;
     case 3:
         sim_tell(sim, "%c: the link is slow", who);
@@ -184,19 +186,19 @@ static void happen(struct sim *sim, size_t index)
         break;
     default:
         sim_tell(sim, "%c: the connection breaks", who);
-        host_cut(host, sim_maybe(sim, 50));
+        sim_client_cut(client, sim_maybe(sim, 50));
     }
 }
 
-/* ---- All of them -------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------- */
 
 static hf_time next_of(const struct sim *sim, size_t i)
 {
     const struct trouble *trouble = &sim->trouble[i];
 
-    if (sim->host[i].store == NULL)
+    if (sim->client[i].store == NULL)
         return trouble->dead_until;
-    if (sim->host[i].stopped)
+    if (sim->client[i].stopped)
         return trouble->stopped_until;
     return trouble->next;
 }
@@ -205,7 +207,7 @@ hf_time chaos_next(const struct sim *sim)
 {
     hf_time next = sim->calm ? HF_NEVER : sim->calm_at;
 
-    for (size_t i = 0; !sim->calm && i < sim->hosts; i++)
+    for (size_t i = 0; !sim->calm && i < sim->clients; i++)
         if (next_of(sim, i) < next)
             next = next_of(sim, i);
     return next;
@@ -213,15 +215,15 @@ hf_time chaos_next(const struct sim *sim)
 
 static void run_one(struct sim *sim, size_t i)
 {
-    struct host    *host = &sim->host[i];
-    struct trouble *trouble = &sim->trouble[i];
+    struct sim_client *client = &sim->client[i];
+    struct trouble    *trouble = &sim->trouble[i];
 
-    if (host->store == NULL) {
+    if (client->store == NULL) {
         sim_tell(sim, "%c: starts", (char)('a' + i));
-        plan_start_host(sim, host);
-    } else if (host->stopped) {
+        plan_start_client(sim, client);
+    } else if (client->stopped) {
         sim_tell(sim, "%c: goes on", (char)('a' + i));
-        host_stop(host, false);
+        sim_client_stop(client, false);
     } else {
         happen(sim, i);
     }
@@ -238,7 +240,7 @@ void chaos_run(struct sim *sim)
         chaos_end(sim);
         return;
     }
-    for (size_t i = 0; i < sim->hosts; i++)
+    for (size_t i = 0; i < sim->clients; i++)
         if (next_of(sim, i) <= sim->net.now)
             run_one(sim, i);
 }
@@ -247,9 +249,9 @@ void chaos_end(struct sim *sim)
 {
     sim_tell(sim, "calm");
     sim->calm = true;
-    for (size_t i = 0; i < sim->hosts; i++) {
-        if (sim->host[i].stopped)
-            host_stop(&sim->host[i], false);
+    for (size_t i = 0; i < sim->clients; i++) {
+        if (sim->client[i].stopped)
+            sim_client_stop(&sim->client[i], false);
         sim->trouble[i].rough_until = sim->net.now;
     }
     app_hurry(sim);

@@ -1,18 +1,18 @@
-/* check.c - what applications must never be told.
+/* check.c - checks what applications learn.
  *
- * Two views are compared: what applications believe (struct wish), and what the
- * world knows.  A holder counts from when it is told until it releases or its
- * deadline passes by its own clock, whether or not it runs by then.  A holder that
- * holds less counts for less from when it says so.
+ * It compares what applications believe (struct wish) with the state of the store.  A
+ * client counts as a holder from its notification until it releases, or until its
+ * deadline passes by its own clock, whether or not it runs then.  A downgrade counts from
+ * the call.
  */
 #include "sim.h"
 
 #include "holdfast.h"
 
-/* Has it time left, by its own clock? */
-static bool sure(const struct host *host)
+/* Is its deadline ahead, by its own clock? */
+static bool sure(const struct sim_client *client)
 {
-    return host_clock(host, host->net->now) < host->store->alive_until;
+    return sim_client_clock(client, client->net->now) < client->store->alive_until;
 }
 
 static bool evicted(const struct wish *wish)
@@ -20,14 +20,14 @@ static bool evicted(const struct wish *wish)
     return wish->taken && wish->broken == wish->id;
 }
 
-/* ---- Grants and their ends ----------------------------------------------------------------- */
+/* ---- Grants and their ends ----------------------------------------------------- */
 
 static bool conflict(const struct hf_shape *a, const struct hf_shape *b)
 {
     return !hf_shape_agrees(a, b) || (uint64_t)a->weight + b->weight > a->capacity;
 }
 
-/* Who may not hold together holds one after the other, with rising tokens. */
+/* Places that exclude each other are granted with rising tokens. */
 static void check_token(struct wish *wish, uint64_t token)
 {
     struct name *name = wish->name;
@@ -45,8 +45,8 @@ static void check_token(struct wish *wish, uint64_t token)
 
 void check_granted(struct wish *wish)
 {
-    const struct hf_hold *hold = &wish->job.hold;
-    struct hf_place      *place = world_place(wish->host, hold->id);
+    const struct hf_hold  *hold = &wish->job.hold;
+    struct hf_world_place *place = world_place(wish->client, hold->id);
 
     wish->sim->ends[0]++;
     wish->sim->granted = true;
@@ -56,17 +56,16 @@ void check_granted(struct wish *wish)
     wish->present = place != NULL;
     wish->taken = place == NULL;
     wish->left = false;
-    if (!sure(wish->host))
-        sim_fail(wish->sim, "%s is told it holds, after its deadline", wish->label);
+    if (!sure(wish->client))
+        sim_fail(wish->sim, "%s is granted after its deadline", wish->label);
     if (place == NULL && wish->broken != hold->id)
-        sim_fail(wish->sim, "%s holds %s without a ticket", wish->label,
-                 wish->name->text);
+        sim_fail(wish->sim, "%s holds %s without a place", wish->label, wish->name->text);
     if (place == NULL)
         return;
     if (!place->granted)
         sim_fail(wish->sim, "%s jumps the queue for %s", wish->label, wish->name->text);
-    if (place->ticket.token != hold->token || place->ticket.slot != hold->slot)
-        sim_fail(wish->sim, "%s has another ticket than it thinks", wish->label);
+    if (place->place.token != hold->token || place->place.slot != hold->slot)
+        sim_fail(wish->sim, "%s has another place than it believes", wish->label);
     check_token(wish, hold->token);
 }
 
@@ -77,64 +76,66 @@ void check_over(struct wish *wish)
     bool        in_time = wish->job.engine->now < wish->job.deadline;
 
     if (wish->had && why == 0 && (!wish->left || wish->taken))
-        sim_fail(sim, "%s is told its release was good, but it had lost %s", wish->label,
+        sim_fail(sim, "%s releases without an error, but had lost %s", wish->label,
                  wish->name->text);
     if (wish->had && why != 0 && (why != HF_ELOST || sim->peaceful))
-        sim_fail(sim, "the release of %s says %s", wish->label, hf_errname(why));
+        sim_fail(sim, "the release of %s ends with %s", wish->label, hf_errname(why));
     if (!wish->had &&
         (why == 0 || why == HF_ELOST || (why == HF_EMISMATCH && !wish->name->mixed)))
-        sim_fail(sim, "%s never had it and is told %s", wish->label, hf_errname(why));
+        sim_fail(sim, "%s was never granted, but ends with %s", wish->label,
+                 hf_errname(why));
     if (why == HF_EFULL && wish->job.limit == 0)
-        sim_fail(sim, "%s set no limit and is told the queue is full", wish->label);
+        sim_fail(sim, "%s set no limit, but finds the queue full", wish->label);
     if (!wish->had && in_time && (why == HF_ETIMEOUT || why == HF_EDOWN))
-        sim_fail(sim, "%s has time left and is told %s", wish->label, hf_errname(why));
+        sim_fail(sim, "%s has time left, but ends with %s", wish->label, hf_errname(why));
     if (why != 0)
         sim->ends[-why]++;
     wish->had = false;
     wish->served_at = wish->asked_at = HF_NEVER;
 }
 
-/* Whoever led before has been deposed by now, or knows by its clock that it is over.
- * Whom an operator has deposed in the world may not have heard of it yet. */
+/* Every earlier leader has been deposed by now, or knows by its clock that its time is
+ * over.  Only a leader whose place was broken may not have been notified yet. */
 void check_elected(const struct wish *wish)
 {
     struct sim *sim = wish->sim;
 
     sim->seen[SEEN_LEADER]++;
-    for (size_t i = 0; !evicted(wish) && i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++) {
+    for (size_t i = 0; !evicted(wish) && i < sim->clients; i++)
+        for (size_t j = 0; sim->client[i].store != NULL && j < sim->wishes; j++) {
             const struct wish *other = &sim->wish[i][j];
             if (other != wish && other->name == wish->name && other->leads &&
-                !evicted(other) && sure(other->host))
+                !evicted(other) && sure(other->client))
                 sim_fail(sim, "%s is elected while %s leads", wish->label, other->label);
         }
 }
 
-/* ---- Around a turn ----------------------------------------------------------------------------- */
+/* ---- Around a turn ------------------------------------------------------------- */
 
-void check_run(struct sim *sim, struct host *host)
+void check_run(struct sim *sim, struct sim_client *client)
 {
-    struct wish *wish = sim->wish[sim_index(sim, host)];
-    bool         expired = !sure(host);
+    struct wish *wish = sim->wish[sim_index(sim, client)];
+    bool         expired = !sure(client);
     unsigned     held = 0;
 
     for (size_t i = 0; i < sim->wishes; i++)
         held |= (wish[i].state == HF_HOLD_HELD ? 1u : 0u) << i;
-    host_run(host);
-    sim->touched |= 1u << sim_index(sim, host);
+    sim_client_run(client);
+    sim->touched |= 1u << sim_index(sim, client);
     for (size_t i = 0; i < sim->wishes; i++) {
         if (expired && held & 1u << i && wish[i].state == HF_HOLD_HELD)
             sim_fail(sim, "%s holds on past its deadline", wish[i].label);
-        if (sim_waiting(&wish[i]) && host->engine.now >= wish[i].job.deadline)
+        if (sim_waiting(&wish[i]) && client->engine.now >= wish[i].job.deadline)
             sim_fail(sim, "%s waits past its time limit", wish[i].label);
     }
 }
 
-/* ---- After every step -------------------------------------------------------------------------- */
+/* ---- After every step ---------------------------------------------------------- */
 
 static bool counts(const struct wish *wish)
 {
-    return wish->state == HF_HOLD_HELD && wish->had && !evicted(wish) && sure(wish->host);
+    return wish->state == HF_HOLD_HELD && wish->had && !evicted(wish) &&
+           sure(wish->client);
 }
 
 static void check_pair(struct sim *sim, const struct wish *a, const struct wish *b)
@@ -146,14 +147,15 @@ static void check_pair(struct sim *sim, const struct wish *a, const struct wish 
         sim_fail(sim, "%s and %s both have slot %d", a->label, b->label, a->slot);
 }
 
-/* Never over capacity, and never of two kinds.  It can only become so by a grant. */
+/* Holders never exceed the capacity, and are of one kind.  Only a grant can change
+ * that. */
 static void check_holders(struct sim *sim)
 {
-    const struct wish *holder[HOSTS * WISHES];
+    const struct wish *holder[CLIENTS * WISHES];
     size_t             count = 0;
 
-    for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
+    for (size_t i = 0; i < sim->clients; i++)
+        for (size_t j = 0; sim->client[i].store != NULL && j < sim->wishes; j++)
             if (counts(&sim->wish[i][j]))
                 holder[count++] = &sim->wish[i][j];
     for (size_t i = 0; i < count; i++) {
@@ -170,53 +172,54 @@ static void check_holders(struct sim *sim)
     }
 }
 
-/* A living session is known to the world, and has no ticket nobody wants. */
+/* The session of a live client is in the store, and every place in it belongs to a
+ * wish. */
 static void check_session(struct sim *sim, size_t index)
 {
-    const struct host *host = &sim->host[index];
-    uint64_t           number = ((const struct far *)host->store)->session;
-    struct hf_session *session = world_session(host);
+    const struct sim_client *client = &sim->client[index];
+    uint64_t                 number = ((const struct sim_store *)client->store)->session;
+    struct hf_session       *session = world_session(client);
 
-    bool early = number > sim->trouble[index].forgotten && sure(host);
+    bool early = number > sim->trouble[index].forgotten && sure(client);
     if (session == NULL && early)
         sim_fail(sim, "%c: its session died before the deadline", (char)('a' + index));
     if (session == NULL)
         return;
-    for (struct hf_place *place = session->places; place != NULL; place = place->beside) {
+    for (struct hf_world_place *place = session->places; place != NULL;
+         place = place->beside) {
         bool wanted = place->queue == NULL;
         for (size_t i = 0; i < sim->wishes; i++)
             wanted |= sim->wish[index][i].job.hold.id == place->id &&
                       sim->wish[index][i].state != HF_HOLD_IDLE;
         if (!wanted)
-            sim_fail(sim, "%c: ticket %d of %s is left behind", (char)('a' + index),
-                     (int)place->ticket.seq, place->queue->name);
+            sim_fail(sim, "%c: place %d of %s is left behind", (char)('a' + index),
+                     (int)place->place.seq, place->queue->name);
     }
 }
 
-/* All or none: at rest nothing is left of it. */
+/* All or none: no part of a group at rest holds or waits. */
 static void check_group(struct sim *sim, const struct group *group)
 {
     for (size_t i = 0; group->state == GROUP_REST && i < group->parts; i++)
         if (group->part[i]->state != HF_HOLD_IDLE)
-            sim_fail(sim, "%s is left over from several taken as one",
-                     group->part[i]->label);
+            sim_fail(sim, "%s is left over from a group", group->part[i]->label);
 }
 
-/* Granted by the world, and not told within any reasonable time. */
+/* A grant or an ASK that its client does not hear of in a reasonable time. */
 static void check_awake(struct sim *sim, size_t index)
 {
     hf_time bound = 4 * sim->ttl + 4 * HF_SEC;
     hf_time rough = sim->trouble[index].rough_until;
 
-    for (size_t i = 0; !sim->host[index].stopped && i < sim->wishes; i++) {
+    for (size_t i = 0; !sim->client[index].stopped && i < sim->wishes; i++) {
         const struct wish *wish = &sim->wish[index][i];
         hf_time            since = wish->served_at > rough ? wish->served_at : rough;
         if (sim_waiting(wish) && wish->served_at < HF_NEVER &&
             sim->net.now - since > bound)
-            sim_fail(sim, "%s is granted %s and does not hear of it", wish->label,
+            sim_fail(sim, "%s is granted %s and is not notified", wish->label,
                      wish->name->text);
         if (sim->peaceful && wish->asked_at < sim->net.now - 50 * HF_MS)
-            sim_fail(sim, "%s is asked for %s and does not hear of it", wish->label,
+            sim_fail(sim, "%s is asked for %s and is not notified", wish->label,
                      wish->name->text);
     }
 }
@@ -225,8 +228,8 @@ void check_step(struct sim *sim)
 {
     if (sim->granted)
         check_holders(sim);
-    for (size_t i = 0; i < sim->hosts; i++) {
-        if (sim->host[i].store == NULL || !(sim->touched & 1u << i))
+    for (size_t i = 0; i < sim->clients; i++) {
+        if (sim->client[i].store == NULL || !(sim->touched & 1u << i))
             continue;
         check_session(sim, i);
         check_group(sim, &sim->group[i]);
@@ -240,7 +243,8 @@ void check_end(struct sim *sim)
 {
     for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
         if (sim->net.world.queue[i] != NULL)
-            sim_fail(sim, "the line %s is left behind", sim->net.world.queue[i]->name);
+            sim_fail(sim, "the queue of %s is left behind",
+                     sim->net.world.queue[i]->name);
     if (sim->net.world.sessions != NULL)
         sim_fail(sim, "session %d is left behind", (int)sim->net.world.sessions->number);
 }

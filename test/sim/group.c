@@ -1,8 +1,8 @@
-/* group.c - several locks as one: all are taken, within one time limit, or none.
+/* group.c - several locks as one: all are acquired within one time limit, or none.
  *
- * They are taken one after the other in the order of their names, which is the
- * same for everybody: so nobody can wait in a circle.  Some ask for all of them at
- * once, and give up what is behind the first that they have to wait for.
+ * A group acquires its parts in the order of their names, which is the same in every
+ * client: so there is no deadlock.  An eager group requests all parts at once, and leaves
+ * those behind the first that it has to wait for.
  */
 #include "sim.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- What it consists of -------------------------------------------------------------- */
+/* ---- Parts --------------------------------------------------------------------- */
 
 static void sort(struct group *group)
 {
@@ -32,17 +32,17 @@ static bool has_name(const struct group *group, const struct name *name)
     return false;
 }
 
-/* The first wishes of the host, each for another name. */
-void group_plan(struct sim *sim, size_t host)
+/* The first wishes of the client, each for a different name. */
+void group_plan(struct sim *sim, size_t client)
 {
-    struct group *group = &sim->group[host];
+    struct group *group = &sim->group[client];
 
     *group = (struct group){ .sim = sim, .act = HF_NEVER };
     if (!sim->grouped || sim_maybe(sim, 20))
         return;
     for (size_t i = 0; i < sim->wishes; i++)
-        if (!has_name(group, sim->wish[host][i].name))
-            group->part[group->parts++] = &sim->wish[host][i];
+        if (!has_name(group, sim->wish[client][i].name))
+            group->part[group->parts++] = &sim->wish[client][i];
     if (group->parts < 2) {
         group->parts = 0;
         return;
@@ -56,7 +56,7 @@ void group_plan(struct sim *sim, size_t host)
     group->act = sim->net.now + sim_span(sim, 0, 30 * HF_MS);
 }
 
-/* ---- Taking and giving ------------------------------------------------------------------ */
+/* ---- Acquiring and releasing --------------------------------------------------- */
 
 static void want_next(struct group *group)
 {
@@ -69,7 +69,7 @@ static void want_next(struct group *group)
 
 static void start(struct sim *sim, struct group *group)
 {
-    hf_time now = host_clock(group->part[0]->host, sim->net.now);
+    hf_time now = sim_client_clock(group->part[0]->client, sim->net.now);
     bool    ever = sim_maybe(sim, 50);
 
     group->once = sim_maybe(sim, 10);
@@ -81,11 +81,11 @@ static void start(struct sim *sim, struct group *group)
     group->eager = sim_maybe(sim, 50);
     group->state = GROUP_TAKING;
     group->act = sim_maybe(sim, 15) ? sim->net.now + app_while(sim) : HF_NEVER;
-    sim_tell(sim, "%s and its like are wanted as one", group->part[0]->label);
+    sim_tell(sim, "the group of %s wants all its parts", group->part[0]->label);
     want_next(group);
 }
 
-/* In reverse; what is on its way out already goes on. */
+/* In reverse order.  Parts that are leaving already go on. */
 static void drop(struct group *group, size_t from)
 {
     for (size_t i = group->wanted; i-- > from;) {
@@ -122,7 +122,7 @@ static bool are_quiet(const struct group *group, size_t from)
     return true;
 }
 
-/* It waits for somebody to leave: its places in later lines would only be in the way. */
+/* It has to wait for one part: its places in later queues would only block others. */
 static void give_up_behind(struct sim *sim, struct group *group, size_t first)
 {
     enum hf_hold_state state = group->part[first]->state;
@@ -149,7 +149,7 @@ static void take(struct sim *sim, struct group *group)
         give(group);
     } else if (held == group->parts) {
         sim->seen[SEEN_GROUP]++;
-        sim_tell(sim, "%s and its like are held", group->part[0]->label);
+        sim_tell(sim, "the group of %s holds all its parts", group->part[0]->label);
         group->state = GROUP_HELD;
         group->act = sim->net.now + app_while(sim);
     } else if (first < group->wanted) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# mutants.sh - prove that the simulation bites.
+# mutants.sh - prove that the simulation finds bugs.
 #
 #     test/sim/mutants.sh BUILD_DIR
 #
@@ -21,9 +21,10 @@ sources="src/base/clock.c src/base/error.c src/base/grow.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
     src/store/memory/look.c src/store/memory/queue.c src/store/memory/verbs.c
     src/store/memory/world.c
-    src/client/engine.c src/client/errand.c src/client/histogram.c src/client/job.c
+    src/client/engine.c src/client/query.c src/client/job.c
     src/store/common.c src/store/findings.c src/store/requests.c
-    test/lib/far.c test/lib/far_link.c test/lib/host.c test/lib/net.c
+    test/lib/sim/client.c test/lib/sim/network.c test/lib/sim/store.c
+    test/lib/sim/store_link.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c
     test/sim/plan.c test/sim/sim.c test/sim/world.c"
 

@@ -1,4 +1,4 @@
-/* plan.c - what there is in a schedule, drawn from its seed. */
+/* plan.c - draws a schedule from its seed. */
 #include "sim.h"
 
 #include "base/random.h"
@@ -51,7 +51,7 @@ static void plan_name(struct sim *sim, struct name *name, size_t index)
     case 2:
         add_shape(name, 1, 1, true);
         break;
-    default: { /* a semaphore, of equals or with weights */
+    default: { /* a semaphore, of equal or different weights */
         uint32_t capacity = 2 + (uint32_t)sim_draw(sim, 3);
         uint32_t most = sim_maybe(sim, 50) ? 1 : capacity;
         for (uint32_t weight = 1; weight <= most; weight++)
@@ -60,14 +60,14 @@ static void plan_name(struct sim *sim, struct name *name, size_t index)
     }
 }
 
-/* ---- Hosts ------------------------------------------------------------------------ */
+/* ---- Clients ------------------------------------------------------------------- */
 
-static void plan_wish(struct sim *sim, struct host *host, struct wish *wish)
+static void plan_wish(struct sim *sim, struct sim_client *client, struct wish *wish)
 {
     const struct hf_shape *shape = &wish->name->shape[sim_draw(sim, wish->name->shapes)];
     bool                   mutex = shape->capacity == 1 && !shape->claim;
 
-    hf_job_init(&wish->job, &host->engine, wish->name->text, shape);
+    hf_job_init(&wish->job, &client->engine, wish->name->text, shape);
     wish->job.on_change = app_change;
     wish->state = HF_HOLD_IDLE;
     wish->job.limit = sim_maybe(sim, 20) ? 1 + (uint32_t)sim_draw(sim, 2) : 0;
@@ -82,42 +82,42 @@ static void plan_wish(struct sim *sim, struct host *host, struct wish *wish)
     wish->act = sim->net.now + sim_span(sim, 0, 30 * HF_MS);
 }
 
-void plan_start_host(struct sim *sim, struct host *host)
+void plan_start_client(struct sim *sim, struct sim_client *client)
 {
-    size_t index = sim_index(sim, host);
+    size_t index = sim_index(sim, client);
 
-    host_start(host, sim_draw(sim, UINT64_MAX));
+    sim_client_start(client, sim_draw(sim, UINT64_MAX));
     for (size_t i = 0; i < sim->wishes; i++)
-        plan_wish(sim, host, &sim->wish[index][i]);
+        plan_wish(sim, client, &sim->wish[index][i]);
     sim->request[index] = (struct request){ .when = HF_NEVER };
     group_plan(sim, index);
 }
 
 static void plan_host(struct sim *sim, size_t index)
 {
-    struct host *host = &sim->host[index];
+    struct sim_client *client = &sim->client[index];
 
-    /* Clocks start anywhere; their rates differ by what a lease allows for. */
-    *host = (struct host){ .net = &sim->net,
-                           .ttl = sim->ttl,
-                           .offset = sim_span(sim, 1, 1000 * HF_SEC),
-                           .drift = sim_span(sim, -1950, 1950) };
+    /* Clocks start anywhere, and drift as much as a lease allows for. */
+    *client = (struct sim_client){ .net = &sim->net,
+                                   .ttl = sim->ttl,
+                                   .offset = sim_span(sim, 1, 1000 * HF_SEC),
+                                   .drift = sim_span(sim, -1950, 1950) };
     sim->trouble[index] =
         (struct trouble){ .next = sim->peaceful ? HF_NEVER
                                                 : sim_span(sim, 0, 2 * sim->pace) };
     for (size_t i = 0; i < sim->wishes; i++) {
         struct wish *wish = &sim->wish[index][i];
         wish->sim = sim;
-        wish->host = host;
+        wish->client = client;
         wish->name = &sim->name[sim_draw(sim, sim->names)];
         wish->rounds = 1 + (unsigned)sim_draw(sim, 3);
         snprintf(wish->label, sizeof wish->label, "%c%u", (char)('a' + index),
                  (unsigned)i + 1);
     }
-    plan_start_host(sim, host);
+    plan_start_client(sim, client);
 }
 
-/* ---- Weather ---------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------- */
 
 static void plan_weather(struct sim *sim)
 {
@@ -138,36 +138,36 @@ void plan_make(struct sim *sim, uint64_t seed)
 {
     sim->seed = seed;
     sim->random = seed * 0x9e3779b97f4a7c15u + 1;
-    sim->calm = sim->failed = sim->errand_out = false;
+    sim->calm = sim->failed = sim->query_out = false;
     sim->steps = sim->deaths = 0;
     sim->reasons = sim->touched = 0;
     sim->granted = false;
     plan_weather(sim);
 
-    net_init(&sim->net);
+    sim_network_init(&sim->net);
     sim->net.travel = chaos_travel;
     sim->net.served = world_served;
     sim->net.data = sim;
-    /* A client that is woken for nothing pauses before it asks again, so it hears late. */
+    /* A client that is woken for nothing pauses before it watches again. */
     sim->net.world.eager = !sim->peaceful && sim_maybe(sim, 30);
     sim->net.world.token = sim_draw(sim, 1000);
 
-    sim->hosts = 2 + sim_draw(sim, HOSTS - 1);
+    sim->clients = 2 + sim_draw(sim, CLIENTS - 1);
     sim->grouped = sim_maybe(sim, 20);
     sim->wishes =
         sim->grouped ? 2 + sim_draw(sim, WISHES - 1) : 1 + sim_draw(sim, WISHES);
-    sim->names = 1 + sim_draw(sim, sim->hosts * sim->wishes < 6 ? 2 : NAMES);
+    sim->names = 1 + sim_draw(sim, sim->clients * sim->wishes < 6 ? 2 : NAMES);
     if (sim->grouped && sim->names == 1)
         sim->names = 2;
     for (size_t i = 0; i < sim->names; i++)
         plan_name(sim, &sim->name[i], i);
-    for (size_t i = 0; i < sim->hosts; i++)
+    for (size_t i = 0; i < sim->clients; i++)
         plan_host(sim, i);
 }
 
-size_t sim_index(const struct sim *sim, const struct host *host)
+size_t sim_index(const struct sim *sim, const struct sim_client *client)
 {
-    return (size_t)(host - sim->host);
+    return (size_t)(client - sim->client);
 }
 
 bool sim_waiting(const struct wish *wish)

@@ -2,14 +2,14 @@
  *
  *     sim                           200,000 schedules, the same ones every time
  *     sim --count N --seed FIRST    others; $HF_SIM_SCHEDULES is the default N
- *     sim --seed N --verbose        replay schedule N and tell what happens
+ *     sim --seed N --verbose        replay schedule N, with a transcript
  *
- * Each schedule is a world, a few hosts that run the real client engine, and a
- * few locks, all drawn from its seed.  First letters get lost and late, links
- * go down, hosts stop and die, wishes time out and are canceled.  Then it is calm:
- * everybody who still waits must be served, and nothing may be left behind.
+ * Each schedule is a store, a few clients that run the real engine, and a few locks, all
+ * drawn from its seed.  At first messages are lost or slow, links break, clients stop and
+ * die, waits time out and are canceled.  Then the faults end: all that still wait must be
+ * granted, and nothing may be left behind.
  *
- * Ends with status 1 at the first violation, after telling how to replay it.
+ * Ends with status 1 at the first violation, and prints how to replay it.
  */
 #include "sim.h"
 
@@ -23,7 +23,7 @@
 #define SCHEDULES 200000
 #define STEPS     50000 /* far more than any schedule takes */
 
-/* ---- Telling ----------------------------------------------------------------------- */
+/* ---- Transcript ---------------------------------------------------------------- */
 
 static void say(const struct sim *sim, const char *format, va_list args)
 {
@@ -45,7 +45,7 @@ void sim_fail(struct sim *sim, const char *format, ...)
 {
     va_list args;
 
-    if (sim->failed) /* the first one is the one that counts */
+    if (sim->failed) /* only the first counts */
         return;
     sim->failed = true;
     printf("not ok 1 - schedule %llu\n", (unsigned long long)sim->seed);
@@ -55,7 +55,7 @@ void sim_fail(struct sim *sim, const char *format, ...)
     printf("replay with: sim --seed %llu --verbose\n", (unsigned long long)sim->seed);
 }
 
-/* ---- One schedule ------------------------------------------------------------------- */
+/* ---- One schedule -------------------------------------------------------------- */
 
 static hf_time sooner(hf_time a, hf_time b)
 {
@@ -64,16 +64,16 @@ static hf_time sooner(hf_time a, hf_time b)
 
 static hf_time next_event(const struct sim *sim)
 {
-    hf_time next = sooner(net_next(&sim->net), chaos_next(sim));
+    hf_time next = sooner(sim_network_next(&sim->net), chaos_next(sim));
 
-    for (size_t i = 0; i < sim->hosts; i++) {
-        next = sooner(next, host_next(&sim->host[i]));
-        next = sooner(next, app_next(sim, &sim->host[i]));
+    for (size_t i = 0; i < sim->clients; i++) {
+        next = sooner(next, sim_client_next(&sim->client[i]));
+        next = sooner(next, app_next(sim, &sim->client[i]));
     }
     return next;
 }
 
-/* False when nothing will ever happen any more. */
+/* False: nothing is left to happen. */
 static bool step(struct sim *sim)
 {
     hf_time next = next_event(sim);
@@ -81,37 +81,37 @@ static bool step(struct sim *sim)
 
     if (next == HF_NEVER)
         return false;
-    net_run(&sim->net, now);
+    sim_network_run(&sim->net, now);
     chaos_run(sim);
-    for (size_t i = 0; i < sim->hosts; i++) {
-        struct host *host = &sim->host[i];
-        if (app_next(sim, host) <= now)
-            app_run(sim, host);
-        if (host_next(host) <= now)
-            check_run(sim, host);
+    for (size_t i = 0; i < sim->clients; i++) {
+        struct sim_client *client = &sim->client[i];
+        if (app_next(sim, client) <= now)
+            app_run(sim, client);
+        if (sim_client_next(client) <= now)
+            check_run(sim, client);
     }
     check_step(sim);
     if (++sim->steps > STEPS)
-        sim_fail(sim, "it spins");
+        sim_fail(sim, "too many steps: an endless loop");
     return true;
 }
 
 static bool settled(const struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++)
-        if (sim->host[i].store != NULL && sim->host[i].store->link != HF_LINK_UP)
+    for (size_t i = 0; i < sim->clients; i++)
+        if (sim->client[i].store != NULL && sim->client[i].store->link != HF_LINK_UP)
             return false;
     return sim->calm && app_all_over(sim);
 }
 
-static void tell_waiters(struct sim *sim)
+static void fail_waiters(struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
+    for (size_t i = 0; i < sim->clients; i++)
+        for (size_t j = 0; sim->client[i].store != NULL && j < sim->wishes; j++)
             if (!hf_job_quiet(&sim->wish[i][j].job))
-                sim_fail(sim, "%s is not served, though all is calm",
+                sim_fail(sim, "%s is not granted, though the faults are over",
                          sim->wish[i][j].label);
-    sim_fail(sim, "it does not settle");
+    sim_fail(sim, "clients do not reconnect");
 }
 
 static void run(struct sim *sim)
@@ -120,18 +120,18 @@ static void run(struct sim *sim)
 
     while (!sim->failed && !settled(sim))
         if (!step(sim) || sim->net.now > limit)
-            tell_waiters(sim);
-    for (size_t i = 0; i < sim->hosts; i++)
-        if (sim->host[i].store != NULL)
-            host_close(&sim->host[i], true);
+            fail_waiters(sim);
+    for (size_t i = 0; i < sim->clients; i++)
+        if (sim->client[i].store != NULL)
+            sim_client_close(&sim->client[i], true);
     while (!sim->failed && step(sim))
         ;
     if (!sim->failed)
         check_end(sim);
-    net_finish(&sim->net);
+    sim_network_finish(&sim->net);
 }
 
-/* ---- All of them ---------------------------------------------------------------------- */
+/* ---- All schedules --------------------------------------------------------------- */
 
 static bool run_all(struct sim *sim, uint64_t first, uint64_t count, uint64_t *steps)
 {
@@ -145,20 +145,20 @@ static bool run_all(struct sim *sim, uint64_t first, uint64_t count, uint64_t *s
     return true;
 }
 
-/* Tell how wishes ended.  Many schedules must have seen all there is to see,
- * or the weather has become too good to find anything. */
-static bool tell_ends(const struct sim *sim, uint64_t count)
+/* Print how wishes ended.  Over many schedules every end and event must occur, or the
+ * faults have become too few to find anything. */
+static bool print_ends(const struct sim *sim, uint64_t count)
 {
     static const int ends[] = {
         0, HF_EBUSY, HF_ETIMEOUT, HF_ECANCELED, HF_EMISMATCH, HF_EDOWN, HF_EFULL, HF_ELOST
     };
-    static const char *const sights[SEEN] = {
-        [SEEN_LESSER] = "held less than before",
-        [SEEN_ASKED] = "heard that they were asked",
-        [SEEN_PLACE] = "followed their place",
-        [SEEN_GROUP] = "several held as one",
-        [SEEN_ROLLBACK] = "several given back, since one failed",
-        [SEEN_GIVE_UP] = "places behind one that must wait given up",
+    static const char *const events[SEEN] = {
+        [SEEN_DOWNGRADE] = "downgraded",
+        [SEEN_ASKED] = "asked to release",
+        [SEEN_PLACE] = "notified of their place",
+        [SEEN_GROUP] = "groups held",
+        [SEEN_ROLLBACK] = "groups given up, since a part failed",
+        [SEEN_GIVE_UP] = "places given up, behind a part that waits",
         [SEEN_LEADER] = "elected",
     };
     bool good = true;
@@ -170,7 +170,7 @@ static bool tell_ends(const struct sim *sim, uint64_t count)
         good &= times > 0 || count < 1000;
     }
     for (size_t i = 0; i < SEEN; i++) {
-        printf("# %10llu %s\n", (unsigned long long)sim->seen[i], sights[i]);
+        printf("# %10llu %s\n", (unsigned long long)sim->seen[i], events[i]);
         good &= sim->seen[i] > 0 || count < 1000;
     }
     return good;
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 
     if (!good)
         return 1;
-    good = tell_ends(&sim, count);
+    good = print_ends(&sim, count);
     printf("# %llu steps in %.1f s, %.0f schedules/s\n", (unsigned long long)steps,
            seconds, (double)count / seconds);
     printf("%s 1 - %llu schedules from seed %llu\n", good ? "ok" : "not ok",

@@ -20,7 +20,7 @@ BROWSER = None
 
 
 def browser():
-    """One for all cases, with nothing in it."""
+    """One browser for all cases, with an empty profile."""
     global BROWSER
     if BROWSER is None:
         folder = tempfile.mkdtemp(prefix="hf-chromium-")
@@ -35,7 +35,7 @@ def browser():
 
 
 class Page:
-    """The page, let in by the printed address."""
+    """The page, logged in by the printed address."""
 
     def __init__(self, t, *options, live="up", **more):
         self.t, self.driver = t, browser()
@@ -56,7 +56,7 @@ class Page:
         return self.js("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
     def rows(self):
-        """{name: {column: text}} of what is shown, in order."""
+        """{name: {column: text}} of the rows, in order."""
         return dict(self.js("""return [...document.querySelectorAll("#rows tr")].map(
             (row) => [row.dataset.name, Object.fromEntries([...row.cells].map(
                 (cell) => [cell.className.slice(2), cell.textContent]))])"""))
@@ -67,9 +67,9 @@ class Page:
             return row and all(row[column] == text for column, text in wanted.items())
         self.t.until(f"{name} is shown as {wanted}", right)
 
-    def ladder(self):
-        return self.js("""return [...document.querySelectorAll("#lock .ladder li")].map(
-            (rung) => [rung.className, rung.dataset.token])""")
+    def queue(self):
+        return self.js("""return [...document.querySelectorAll("#lock .queue li")].map(
+            (place) => [place.className, place.dataset.token])""")
 
     def commands(self):
         return self.js("return [...document.querySelectorAll('#lock .commands code')].map((code) => code.textContent)")
@@ -81,16 +81,16 @@ class Page:
         return self.js("return document.activeElement.closest('tr')?.dataset.name ?? document.activeElement.id")
 
     def faults(self):
-        """What the browser complained about."""
+        """The errors that the browser logged."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def end(self):
-        self.t.equal(self.faults(), [], "complaints of the browser")
+        self.t.equal(self.faults(), [], "errors of the browser")
         self.t.equal(self.site.end(), 0)
 
 
 @case
-def a_queue_is_shown_as_it_changes(t):
+def the_page_follows_a_queue(t):
     page = Page(t)
     t.contains(page.text("#empty"), "Nobody holds a lock")
     holder = t.hold("deploy", "--note", "release 7")
@@ -99,17 +99,17 @@ def a_queue_is_shown_as_it_changes(t):
     quiet = t.hold("another")
     waiters = [t.start("run", "deploy", "--", "sleep", "1000") for _ in range(3)]
     page.until_row("deploy", waiters="3")
-    t.equal(list(page.rows()), ["deploy", "another"], "what hurts comes first")
+    t.equal(list(page.rows()), ["deploy", "another"], "the contended lock comes first")
     t.until("the header follows", lambda: (page.text("#held"), page.text("#waiting")) == ("2", "3"))
     page.js("document.querySelector('#rows tr').click()")
-    t.until("the ladder is there", lambda: len(page.ladder()) == 4)
-    t.equal([rung[0] for rung in page.ladder()], ["holds", "waits", "waits", "waits"])
+    t.until("the queue is shown", lambda: len(page.queue()) == 4)
+    t.equal([place[0] for place in page.queue()], ["holds", "waits", "waits", "waits"])
     line = t.show("deploy")
-    t.equal([rung[1] for rung in page.ladder()], [p["token"] for p in line["holders"] + line["waiters"]])
+    t.equal([place[1] for place in page.queue()], [p["token"] for p in line["holders"] + line["waiters"]])
     t.end(holder)
     page.until_row("deploy", waiters="2")
-    t.until("the ladder follows", lambda: [rung[0] for rung in page.ladder()] == ["holds", "waits", "waits"])
-    t.until("the timeline follows", lambda: page.js("return document.querySelectorAll('.timeline .stint').length") == 2)
+    t.until("the queue follows", lambda: [place[0] for place in page.queue()] == ["holds", "waits", "waits"])
+    t.until("the timeline follows", lambda: page.js("return document.querySelectorAll('.timeline .period').length") == 2)
     for process in [*waiters, quiet]:
         process.send_signal(signal.SIGTERM)
     t.until("all are gone", lambda: page.rows() == {})
@@ -119,7 +119,7 @@ def a_queue_is_shown_as_it_changes(t):
 
 
 @case
-def the_keyboard_is_enough(t):
+def every_action_has_a_key(t):
     page = Page(t, "--allow-ask")
     holders = [t.hold(name) for name in ("alpha", "beta", "gamma")]
     t.until("all are shown", lambda: list(page.rows()) == ["alpha", "beta", "gamma"])
@@ -128,7 +128,7 @@ def the_keyboard_is_enough(t):
     page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP)
     t.equal(page.focused(), "beta")
     page.keys(Keys.ENTER)
-    t.until("beta is open", lambda: page.text("#lock-name") == "beta" and len(page.ladder()) == 1)
+    t.until("beta is open", lambda: page.text("#lock-name") == "beta" and len(page.queue()) == 1)
     page.keys(Keys.ESCAPE)
     t.equal((page.text("#lock-name"), page.focused()), (None, "beta"))
     page.keys("/")
@@ -137,12 +137,12 @@ def the_keyboard_is_enough(t):
     page.keys(Keys.ENTER)
     t.equal(page.focused(), "gamma")
     page.keys("a")
-    t.until("it can be asked for", lambda: page.js("return document.querySelector('#ask-dialog').open"))
+    t.until("the dialog is open", lambda: page.js("return document.querySelector('#ask-dialog').open"))
     page.keys("reboot", Keys.ENTER)
     page.site.wait_for('audit: ask lock="gamma" .*reason="reboot"')
-    t.until("it is said", lambda: "Asked 1 holder" in page.text("#said"))
+    t.until("a message is shown", lambda: "Asked 1 holder" in page.text("#message"))
     page.keys("b")
-    t.until("it is refused", lambda: "--allow-break" in page.text("#said"))
+    t.until("it is refused", lambda: "--allow-break" in page.text("#message"))
     page.keys("?")
     t.until("help is there", lambda: page.js("return document.querySelector('#help-dialog').open"))
     page.keys(Keys.ESCAPE)
@@ -161,13 +161,13 @@ def the_keyboard_is_enough(t):
 
 
 @case
-def breaking_wants_the_name_typed_and_a_reason(t):
+def break_needs_the_typed_name_and_a_reason(t):
     page = Page(t, "--allow-break")
     holder = t.hold("deploy")
     place = t.show("deploy")["holders"][0]
     page.until_row("deploy", waiters="")
     page.keys(Keys.ARROW_DOWN, "b")
-    t.until("it asks", lambda: page.js("return document.querySelector('#break-dialog').open"))
+    t.until("the dialog is open", lambda: page.js("return document.querySelector('#break-dialog').open"))
     t.equal(page.text("#break-dialog .token"), place["token"])
     t.contains(page.text("#break-dialog .owner"), f":{holder.pid}")
     button = page.driver.find_element(By.CSS_SELECTOR, "#break-dialog [type=submit]")
@@ -178,13 +178,13 @@ def breaking_wants_the_name_typed_and_a_reason(t):
     button.click()
     t.equal(t.finish(holder).code, 79)
     page.site.wait_for(rf'audit: break lock="deploy" token={place["token"]} .*reason="it hangs".*: done')
-    t.until("it is said", lambda: "Broken: deploy" in page.text("#said"))
+    t.until("a message is shown", lambda: "Broken: deploy" in page.text("#message"))
     t.until("it is gone", lambda: page.rows() == {})
     page.end()
 
 
 @case
-def other_peoples_text_stays_text(t):
+def other_peoples_text_is_escaped(t):
     page = Page(t, "--allow-break")
     evil = '<img src=x onerror="window.hacked=1">'
     names = [evil, "'\"><script>window.hacked=1", "a\u202egnirts", "${7*7}{{7*7}}`id`$(id)"]
@@ -200,20 +200,20 @@ def other_peoples_text_stays_text(t):
     t.contains(rows[evil]["note"], "\\u202eevil\\u2028")
     for name in rows:
         page.js("[...document.querySelectorAll('#rows tr')].find((row) => row.dataset.name === arguments[0]).click()", name)
-        t.until("it is open", lambda: page.ladder())
+        t.until("it is open", lambda: page.queue())
         page.js("document.querySelector('#lock details').open = true")
     page.js("document.activeElement.blur()")
     t.equal(page.js("return window.hacked ?? null"), None, "a script ran")
-    t.equal(page.js("return document.querySelectorAll('script, img, iframe, object').length"), 1, "our script alone")
+    t.equal(page.js("return document.querySelectorAll('script, img, iframe, object').length"), 1, "only our script")
     hidden = page.js("return /[\\u0000-\\u0008\\u000b-\\u001f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.innerText)")
-    t.equal(hidden, False, "nothing hidden is shown")
+    t.equal(hidden, False, "no hidden characters")
     for process in [*holders, waiter]:
         t.end(process)
     page.end()
 
 
 @case
-def a_used_address_and_a_dead_server_are_told(t):
+def a_used_key_and_a_dead_server_are_reported(t):
     page = Page(t)
     t.equal(page.driver.get_cookies(), [], "cookies")
     page.driver.refresh()
@@ -225,20 +225,20 @@ def a_used_address_and_a_dead_server_are_told(t):
     t.equal(page.js("return [...document.querySelectorAll('body > section, main, .figures')].filter("
                     "(part) => part.checkVisibility()).map((part) => part.id)"), ["no-key"])
     t.contains(page.text("#no-key"), "pkill -USR1 holdfast-web")
-    said = len(page.site.said)
+    before = len(page.site.log)
     page.site.process.send_signal(signal.SIGUSR1)
-    page.site.key = page.site.wait_for(KEY, said)[2]
+    page.site.key = page.site.wait_for(KEY, before)[2]
     page.js("location.hash = arguments[0]", f"key={page.site.key}")
-    t.until("it is let in", lambda: page.link() == "up")
+    t.until("it is logged in", lambda: page.link() == "up")
     page.site.end(signal.SIGKILL)
-    t.until("it is told", lambda: page.link() == "stopped")
+    t.until("it is reported", lambda: page.link() == "stopped")
     page.driver.get("about:blank")
 
 
 @case
-def a_store_that_was_never_reached_is_shown_as_unknown(t):
+def an_unreachable_store_is_shown_as_unknown(t):
     page = Page(t, live="down", env={"HOLDFAST_URL": "redis://127.0.0.1:1"})
-    t.until("it is told", lambda: page.text("#empty"))
+    t.until("it is reported", lambda: page.text("#empty"))
     t.contains(page.text("#empty"), "It is not known who holds a lock.")
     t.contains(page.text("#empty"), "Redis at 127.0.0.1:1 cannot be reached: connection refused")
     t.equal([page.text(f"#{id}") for id in ("held", "waiting", "lost", "count", "as-of")], ["–", "–", "–", "", ""])
@@ -246,27 +246,27 @@ def a_store_that_was_never_reached_is_shown_as_unknown(t):
 
 
 @case
-def the_commands_to_type_name_the_store_and_work(t):
+def the_commands_to_copy_work(t):
     name = "-rf x'$(id)"
     page = Page(t)
     holder = t.start("run", "--", name, "--", "sleep", "1000")
     page.until_row(name, waiters="")
     page.js("document.querySelector('#rows tr').click()")
-    t.until("it can be broken", lambda: len(page.commands()) == 4)
+    t.until("all commands are shown", lambda: len(page.commands()) == 4)
     for line in page.commands():
         t.contains(line, f"--url {t.env['HOLDFAST_URL']} ")
         t.contains(line, " -- '-rf x'")
     show, _, _, broken = page.commands()
     elsewhere = dict(os.environ, PATH=f"{os.path.dirname(hf.HOLDFAST)}:{os.environ['PATH']}", HOLDFAST_URL="nowhere:")
     t.contains(subprocess.run(["sh", "-c", show], env=elsewhere, capture_output=True, text=True).stdout, f":{holder.pid}")
-    sure = broken.replace("break ", "break --yes ", 1)  # a person is asked
+    sure = broken.replace("break ", "break --yes ", 1)  # without it, break asks a person
     t.equal(subprocess.run(["sh", "-c", sure], env=elsewhere, capture_output=True).returncode, 0)
     t.equal(t.finish(holder).code, 79)
     page.end()
 
 
 @case
-def it_fits_narrow_screens_and_follows_the_system_s_colours(t):
+def the_page_fits_narrow_screens_and_follows_the_system_colours(t):
     page = Page(t)
     name = "x" * 200
     holder = t.hold(name, "--note", "word " * 30)

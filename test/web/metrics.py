@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""metrics.py - /metrics: well-formed for promtool, right, and what the dashboard shows."""
+"""metrics.py - /metrics: accepted by promtool, correct, and used by the dashboard."""
 import shutil
 import subprocess
 from web import *
@@ -25,7 +25,7 @@ def bearer(site):
 
 
 @case
-def names_that_look_the_same_are_two_series(t):
+def names_that_look_alike_are_two_series(t):
     site = Site(t, env={"HOLDFAST_WEB_TOKEN": TOKEN})
     scrape = bearer(site)
     names = ["a\u202eb", "a\\u202eb"]
@@ -41,7 +41,7 @@ def names_that_look_the_same_are_two_series(t):
 
 
 @case
-def promtool_has_nothing_to_say(t):
+def promtool_accepts_the_metrics(t):
     site = Site(t, env={"HOLDFAST_WEB_TOKEN": TOKEN})
     scrape = bearer(site)
     name = 'a "b" \\ \u202e grün'
@@ -75,11 +75,11 @@ def promtool_has_nothing_to_say(t):
 
 
 @case
-def they_can_have_an_address_of_their_own(t):
+def metrics_can_have_a_separate_address(t):
     path = t.path("metrics.sock")
     site = Site(t, "--metrics", f"unix:{path}")
     me = site.enter()
-    t.equal(me.get("/metrics").status, 404, "not here then")
+    t.equal(me.get("/metrics").status, 404, "not on the main address")
     site.unix = str(path)
     stranger = Client(site)
     t.contains(stranger.get("/metrics").text, "\nholdfast_store_reachable 1\n")
@@ -93,13 +93,13 @@ def they_can_have_an_address_of_their_own(t):
 
 
 @case
-def what_a_store_remembers_adds_up_exactly(t):
+def counters_match_the_history_of_the_store(t):
     url = t.env["HOLDFAST_URL"] + "?history=5000"
     if t.run("list", env={"HOLDFAST_URL": url}).code == 64:
         raise Skip("this store keeps no history")
     site = Site(t, env={"HOLDFAST_URL": url, "HOLDFAST_WEB_TOKEN": TOKEN})
     scrape = bearer(site)
-    t.until("it has looked", lambda: scrape("/api/locks").json["complete"])
+    t.until("the locks have been read", lambda: scrape("/api/locks").json["complete"])
     if read(scrape().text)["holdfast_history_exact"][""] == 0:
         site.end()
         raise Skip("this store keeps no history")
@@ -108,7 +108,7 @@ def what_a_store_remembers_adds_up_exactly(t):
     seen = []
     while any(worker.poll() is None for worker in workers):
         seen.append(read(scrape().text)["holdfast_events_total"]['event="granted"'])
-    t.equal(seen, sorted(seen), "a counter falls")
+    t.equal(seen, sorted(seen), "a counter went backwards")
     t.until("all are counted", lambda: [read(scrape().text)["holdfast_events_total"][f'event="{what}"']
                                         for what in ("granted", "released", "lost")] == [turns, turns, 0])
     t.equal(read(scrape().text)["holdfast_history_missed_total"][""], 0)
@@ -118,21 +118,21 @@ def what_a_store_remembers_adds_up_exactly(t):
 
 
 @case
-def the_dashboard_shows_what_there_is(t):
+def the_dashboard_uses_existing_metrics(t):
     site = Site(t, env={"HOLDFAST_WEB_TOKEN": TOKEN})
     holder = t.hold("a")
     there = set(re.findall(r"^# TYPE (\S+)", bearer(site)().text, re.M))
     site.end()
     t.end(holder)
-    board = json.loads(DASHBOARD.read_text())
-    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
-    asked += [item["query"] for item in board["templating"]["list"] if isinstance(item["query"], str)]
+    dashboard = json.loads(DASHBOARD.read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    asked += [item["query"] for item in dashboard["templating"]["list"] if isinstance(item["query"], str)]
     names = {re.sub(r"_(bucket|sum|count)$", "", name) for text in asked
              for name in re.findall(r"\b(?:holdfast|process)_[a-z_]+", text)}
-    t.true(len(names) > 8, "it shows something")
+    t.true(len(names) > 8, "the dashboard has queries")
     optional = {"holdfast_least_lease_left_seconds"}  # where there are leases
-    t.equal(names - there - optional, set(), "names that nobody exports")
-    ids = [panel["id"] for panel in board["panels"]]
+    t.equal(names - there - optional, set(), "metrics that do not exist")
+    ids = [panel["id"] for panel in dashboard["panels"]]
     t.equal(len(ids), len(set(ids)), "ids")
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""plain.py - holdfast-web, by plain HTTP: who is let in, what is refused, what is told."""
+"""plain.py - holdfast-web by plain HTTP: authentication, refused requests, and answers."""
 # under ASan, if there is a choice
 from web import *
 
 
 @case
-def the_key_lets_in_once(t):
+def a_key_logs_in_once(t):
     site = Site(t)
     stranger = Client(site)
     for path in ("/api/locks", "/api/locks/a", "/api/history", "/api/events", "/api/session", "/metrics"):
@@ -13,7 +13,7 @@ def the_key_lets_in_once(t):
     t.equal(stranger.post("/api/enter", {"key": "0" * 48}).status, 401, "wrong key")
     t.equal(stranger.post("/api/enter", {"key": ""}).status, 401, "empty key")
     t.equal(stranger.post("/api/enter", {"key": site.key}, {"Origin": "http://evil.example"}).status, 403,
-            "key from elsewhere")
+            "key from another origin")
     answer = stranger.post("/api/enter", {"key": site.key})
     t.equal(answer.status, 200)
     t.equal(answer.headers["Set-Cookie"], None, "a cookie, which browsers send to every port of a host")
@@ -23,16 +23,16 @@ def the_key_lets_in_once(t):
     t.equal(stranger.get("/api/locks").json["locks"], [])
     t.equal(stranger.get("/api/session").status, 200)
     stranger.token += "0"
-    t.equal(stranger.get("/api/locks").status, 401, "another token")
-    said = len(site.said)
+    t.equal(stranger.get("/api/locks").status, 401, "a wrong token")
+    before = len(site.log)
     site.process.send_signal(signal.SIGUSR1)
-    site.key = site.wait_for(KEY, said)[2]
-    t.equal(site.enter().get("/api/locks").status, 200, "by the next key")
+    site.key = site.wait_for(KEY, before)[2]
+    t.equal(site.enter().get("/api/locks").status, 200, "with the next key")
     t.equal(site.end(), 0)
 
 
 @case
-def only_names_of_ours_may_stand_in_host(t):
+def an_unknown_host_header_is_refused(t):
     site = Site(t, "--host", "locks.example")
     me = site.enter()
     for host in (f"127.0.0.1:{site.port}", f"localhost:{site.port}", f"LOCALHOST:{site.port}",
@@ -47,13 +47,13 @@ def only_names_of_ours_may_stand_in_host(t):
         t.true(me.post("/api/enter", {"key": "x"}, {"Host": host}).status in (400, 421), host)
     plug = site.connect()
     plug.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\nHost: evil.example\r\n\r\n".encode())
-    t.true(plug.recv(99).split()[1] in (b"400", b"421"), "two of them")
+    t.true(plug.recv(99).split()[1] in (b"400", b"421"), "two Host headers")
     plug.close()
     site.end()
 
 
 @case
-def every_answer_has_the_headers(t):
+def every_answer_has_the_security_headers(t):
     site = Site(t)
     me = site.enter()
     for path in ("/", "/app.js", "/style.css", "/api/locks", "/nothing", "/metrics"):
@@ -74,7 +74,7 @@ def every_answer_has_the_headers(t):
 
 
 @case
-def every_request_needs_token_and_origin(t):
+def a_request_without_token_or_from_another_origin_is_refused(t):
     site = Site(t, "--allow-ask", "--allow-break")
     me = site.enter()
     body = {"name": "a", "reason": "x"}
@@ -97,7 +97,7 @@ def every_request_needs_token_and_origin(t):
 
 
 @case
-def strangers_keep_nobody_out(t):
+def unauthenticated_connections_do_not_block_others(t):
     site = Site(t)
     me = site.enter()
     slow = []
@@ -113,7 +113,7 @@ def strangers_keep_nobody_out(t):
 
 
 @case
-def where_a_request_ends_must_be_clear(t):
+def a_request_with_an_ambiguous_length_is_refused(t):
     site = Site(t)
     head = f"POST /api/enter HTTP/1.1\r\nHost: {site.host}\r\nContent-Type: application/json\r\n"
     hidden = f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n"
@@ -126,17 +126,17 @@ def where_a_request_ends_must_be_clear(t):
             while part := plug.recv(65536):
                 answer += part
         except ConnectionResetError:
-            pass  # what follows is not read
+            pass  # the server does not read the rest
         plug.close()
         t.equal(re.findall(rb"HTTP/1.1 (\d+)", answer), [b"400"], lengths)
     site.end()
 
 
 @case
-def a_store_that_was_never_reached_is_unknown(t):
+def an_unreachable_store_has_null_counts_and_no_lock_metrics(t):
     site = Site(t, env={"HOLDFAST_URL": "redis://127.0.0.1:1"})
     me = site.enter()
-    t.until("it is told", lambda: me.get("/api/locks").json["why"])
+    t.until("the reason is reported", lambda: me.get("/api/locks").json["why"])
     state = me.get("/api/locks").json
     t.equal([state[key] for key in ("held", "waiting", "lock_count", "as_of")], [None] * 4)
     metrics = me.get("/metrics").text
@@ -147,7 +147,7 @@ def a_store_that_was_never_reached_is_unknown(t):
 
 
 @case
-def nothing_can_be_changed_unless_allowed(t):
+def ask_and_break_are_refused_without_their_options(t):
     site = Site(t)
     me = site.enter()
     holder = t.hold("a")
@@ -162,7 +162,7 @@ def nothing_can_be_changed_unless_allowed(t):
 
 
 @case
-def break_takes_exactly_that_place_and_is_written_down(t):
+def break_ends_exactly_that_place_and_writes_an_audit_line(t):
     site = Site(t, "--allow-break")
     me = site.enter()
     name = 'a "b" \u202e'
@@ -180,8 +180,8 @@ def break_takes_exactly_that_place_and_is_written_down(t):
     line = site.wait_for(r"audit: break .*: done")[0]
     for part in (r'lock="a \"b\" \\u202e"', f"token={place['token']}", f":{holder.pid}\"", '"it hangs\\\\nX"', "127.0.0.1"):
         t.contains(line, part)
-    t.equal(t.finish(holder).code, 79, "the holder is told")
-    t.until("the next has it", lambda: t.show(name)["holders"] and
+    t.equal(t.finish(holder).code, 79, "the holder lost the lock")
+    t.until("the waiter holds it", lambda: t.show(name)["holders"] and
             t.show(name)["holders"][0]["token"] != place["token"])
     t.equal(me.post("/api/break", good).status, 404, "again")
     events = me.get("/api/history").json["events"]
@@ -191,7 +191,7 @@ def break_takes_exactly_that_place_and_is_written_down(t):
 
 
 @case
-def asking_is_told_to_the_holder(t):
+def ask_notifies_the_holder(t):
     site = Site(t, "--allow-ask")
     me = site.enter()
     holder = t.hold("a", "--on-ask", "TERM")
@@ -202,7 +202,7 @@ def asking_is_told_to_the_holder(t):
 
 
 @case
-def what_is_too_big_or_nonsense_is_refused(t):
+def oversized_and_malformed_requests_are_refused(t):
     site = Site(t, "--allow-break")
     me = site.enter()
     t.equal(me.post("/api/break", b'{"name":"' + b"x" * 5000 + b'"}').status, 413)
@@ -227,18 +227,18 @@ def what_is_too_big_or_nonsense_is_refused(t):
     t.equal(me.get("/api/locks/%00").status, 404)
     t.equal(me.get("/api/history?after=x").status, 400)
     t.equal(me.get("/../../etc/passwd").status, 404)
-    t.equal(me.get("/api/locks").status, 200, "it is well")
+    t.equal(me.get("/api/locks").status, 200, "the server still answers")
     t.equal(site.end(), 0)
 
 
 @case
-def slow_clients_do_not_keep_others_out(t):
+def slow_clients_do_not_delay_others(t):
     site = Site(t)
     me = site.enter()
     slow = [site.connect() for _ in range(100)]
     for plug in slow[:50]:
         plug.sendall(b"GET /api/locks HTTP/1.1\r\nHost: ")
-    deaf = []  # these ask for everything, and read nothing
+    deaf = []  # these ask for the stream, and never read
     for _ in range(20):
         deaf.append(site.connect())
         deaf[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -248,7 +248,7 @@ def slow_clients_do_not_keep_others_out(t):
     begin = time.monotonic()
     for _ in range(20):
         t.equal(me.get("/api/locks").status, 200)
-    t.true(time.monotonic() - begin < 10, "answers come late")
+    t.true(time.monotonic() - begin < 10, "answers are delayed")
     holder = t.hold("a")
     stream.until("rows", lambda data: any(row["name"] == "a" for row in data["rows"]))
     t.end(holder)
@@ -259,7 +259,7 @@ def slow_clients_do_not_keep_others_out(t):
 
 
 @case
-def streams_tell_what_changes_and_go_on_where_they_were(t):
+def a_stream_sends_changes_and_resumes_after_a_reconnect(t):
     site = Site(t)
     me = site.enter()
     first = t.hold("a", "--note", "grün <b>")
@@ -274,15 +274,15 @@ def streams_tell_what_changes_and_go_on_where_they_were(t):
     t.equal((data["full"], data["rows"][0]["id"]), (False, row["id"]))
     stream.close()
     again = me.stream({"Last-Event-ID": number})
-    t.equal(again.next()[0], "state", "nothing is told twice")
+    t.equal(again.next()[0], "state", "nothing is sent twice")
     other = t.hold("b")
     data, _ = again.until("rows", lambda data: True)
     t.equal((data["full"], [r["name"] for r in data["rows"]]), (False, ["b"]))
     t.end(first)
     t.finish(waiter)
     again.until("rows", lambda data: row["id"] in data["gone"])
-    strange = me.stream({"Last-Event-ID": "0123456789abcdef-7"})
-    t.equal(strange.next("rows")[1]["full"], True, "of another process")
+    foreign = me.stream({"Last-Event-ID": "0123456789abcdef-7"})
+    t.equal(foreign.next("rows")[1]["full"], True, "an id of another process")
     line = me.get("/api/locks/b").json
     t.equal((line["holder_count"], line["holders"][0]["pid"], line["waiters"]), (1, other.pid, []))
     events = [e["event"] for e in me.get("/api/history?name=a").json["events"]]
@@ -292,7 +292,7 @@ def streams_tell_what_changes_and_go_on_where_they_were(t):
     many = [me.stream() for _ in range(70)]
     t.true(200 in {s.status for s in many} and 503 in {s.status for s in many}, "a limit")
     site.end()
-    for each in [strange, *many]:
+    for each in [foreign, *many]:
         each.close()
 
 
@@ -318,7 +318,7 @@ def a_stopped_holder_is_marked(t):
 
 
 @case
-def a_unix_socket_is_for_its_owner(t):
+def a_unix_socket_is_private_and_replaces_a_stale_one(t):
     path = t.path("web.sock")
     site = Site(t, "--allow-ask", listen=f"unix:{path}")
     t.equal(path.stat().st_mode & 0o777, 0o600)
@@ -329,7 +329,7 @@ def a_unix_socket_is_for_its_owner(t):
     site.wait_for(rf'by="uid {os.getuid()} \(\w+\) pid {os.getpid()}"')
     second = t.run("web", "--listen", f"unix:{path}")
     t.equal(second.code, 69)
-    t.contains(second.err, "is there already")
+    t.contains(second.err, "exists already")
     t.equal(me.get("/api/locks").status, 200)
     t.equal(site.end(), 0)
     t.true(not path.exists(), "the socket is left")
@@ -345,7 +345,7 @@ def a_unix_socket_is_for_its_owner(t):
 
 
 @case
-def others_reach_it_only_if_that_was_said_twice(t):
+def a_public_address_needs_the_host_option(t):
     done = t.run("web", "--listen", "0.0.0.0:0")
     t.equal(done.code, 64)
     t.contains(done.err, "--host")
@@ -362,11 +362,11 @@ def others_reach_it_only_if_that_was_said_twice(t):
 
 
 @case
-def a_store_that_is_away_is_told_without_its_password(t):
+def an_unreachable_store_is_reported_without_its_password(t):
     url = "redis://user:sekret@127.0.0.1:1"
     site = Site(t, env={"HOLDFAST_URL": url})
     me = site.enter()
-    t.until("it is told", lambda: me.get("/api/locks").json["why"])
+    t.until("the reason is reported", lambda: me.get("/api/locks").json["why"])
     state = me.get("/api/locks")
     t.equal((state.json["reachable"], state.json["complete"]), (False, False))
     t.contains(state.json["why"], "cannot be reached")

@@ -1,7 +1,7 @@
-"""web.py - what the tests of holdfast-web share: the program, and a client for it.
+"""web.py - shared by the tests of holdfast-web: the program, and a client for it.
 
     site = Site(t, "--allow-break")      started by `holdfast web`, on a free port
-    me = site.enter()                    a browser that was let in
+    me = site.enter()                    a client that is logged in
     me.get("/api/locks").json
 """
 import http.client
@@ -40,15 +40,15 @@ class Answer:
 
 
 class Site:
-    """A running holdfast-web; its stderr is read all the time."""
+    """A running holdfast-web; a thread reads its stderr."""
 
     def __init__(self, t, *options, listen="127.0.0.1:0", env=None):
-        self.t, self.said, self.more = t, [], threading.Condition()
+        self.t, self.log, self.more = t, [], threading.Condition()
         self.process = t.start("web", "--listen", listen, *options, env=env or {})
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
         self.key = self.wait_for(KEY)[2]
-        self.base = KEY.search("".join(self.said))[1]
+        self.base = KEY.search("".join(self.log))[1]
         self.unix = listen[5:] if listen.startswith("unix:") else None
         self.port = None if self.unix else int(self.base.rpartition(":")[2])
         self.host = self.base.removeprefix("http://")
@@ -56,26 +56,26 @@ class Site:
     def read(self):
         for line in self.process.stderr:
             with self.more:
-                self.said.append(line.decode())
+                self.log.append(line.decode())
                 self.more.notify_all()
         with self.more:
-            self.said.append(None)
+            self.log.append(None)
             self.more.notify_all()
 
     def text(self):
-        return "".join(line for line in self.said if line)
+        return "".join(line for line in self.log if line)
 
     def wait_for(self, pattern, after=0):
-        """The match of a pattern in a line that was said, behind the first so many."""
+        """The match of a pattern in a line of stderr, after the first so many."""
         def found():
-            for line in self.said[after:]:
+            for line in self.log[after:]:
                 if line and (match := re.search(pattern, line)):
                     return match
             return None
         with self.more:
-            self.more.wait_for(lambda: found() or None in self.said, hf.LIMIT)
+            self.more.wait_for(lambda: found() or None in self.log, hf.LIMIT)
             match = found()
-        self.t.true(match, f"{pattern!r} was not said: {self.text()!r}")
+        self.t.true(match, f"{pattern!r} was not printed: {self.text()!r}")
         return match
 
     def connect(self, limit=hf.LIMIT):
@@ -87,10 +87,10 @@ class Site:
         return plug
 
     def enter(self):
-        """Let in by the key of the printed address."""
+        """Logs in with the key of the printed address."""
         client = Client(self)
         answer = client.post("/api/enter", {"key": self.key})
-        self.t.equal(answer.status, 200, "entering")
+        self.t.equal(answer.status, 200, "log in")
         client.token = answer.json["token"]
         return client
 
@@ -152,7 +152,7 @@ class Stream:
         self.status = self.response.status
 
     def next(self, kind=None):
-        """(kind, data, id) of the next event, of that kind."""
+        """(kind, data, id) of the next event of that kind."""
         while True:
             event = {}
             while line := self.response.readline().decode().rstrip("\n"):
@@ -164,7 +164,7 @@ class Stream:
                 return event["event"], json.loads(event["data"]), event.get("id")
 
     def until(self, what, condition):
-        """The first event of kind `what` that the condition holds for."""
+        """The first event of kind `what` for which the condition holds."""
         while True:
             _, data, number = self.next(what)
             if condition(data):

@@ -1,4 +1,4 @@
-/* look.c - LIST and EXAMINE: for people. */
+/* look.c - LIST and DIAGNOSE: for people. */
 #include "store/memory/world.h"
 
 #include "base/grow.h"
@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- LIST: every place in one line, or in all, with copies of its texts ------ */
+/* ---- LIST: every place in one line, or in all, with copies of its texts ------- */
 
-/* Its places, with the queue's own strings. */
+/* Adds its places, with the queue's own strings. */
 static int add_queue(struct hf_session *session, const struct hf_queue *queue,
                      size_t *count)
 {
-    for (const struct hf_place *p = queue->first; p != NULL; p = p->next) {
-        struct hf_ticket *ticket =
-            hf_grow(session->ticket, &session->room, *count + 1, sizeof *ticket);
-        if (ticket == NULL)
+    for (const struct hf_world_place *p = queue->first; p != NULL; p = p->next) {
+        struct hf_place *place =
+            hf_grow(session->place, &session->room, *count + 1, sizeof *place);
+        if (place == NULL)
             return HF_ENOMEM;
-        session->ticket = ticket;
-        ticket[(*count)++] = p->ticket;
+        session->place = place;
+        place[(*count)++] = p->place;
     }
     return 0;
 }
@@ -34,25 +34,25 @@ static const char *copy_text(char **to, const char *text)
 
 static int copy_texts(struct hf_session *session, size_t count)
 {
-    struct hf_ticket *ticket = session->ticket;
-    size_t            bytes = 0;
+    struct hf_place *place = session->place;
+    size_t           bytes = 0;
 
     for (size_t i = 0; i < count; i++)
-        bytes += strlen(ticket[i].line) + strlen(ticket[i].note) + 2;
+        bytes += strlen(place[i].line) + strlen(place[i].note) + 2;
     char *to = hf_session_text(session, bytes);
     if (to == NULL)
         return HF_ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        ticket[i].line = copy_text(&to, ticket[i].line);
-        ticket[i].note = copy_text(&to, ticket[i].note);
+        place[i].line = copy_text(&to, place[i].line);
+        place[i].note = copy_text(&to, place[i].note);
     }
     return 0;
 }
 
 static int by_name_and_seq(const void *a, const void *b)
 {
-    const struct hf_ticket *x = a, *y = b;
-    int                     r = strcmp(x->line, y->line);
+    const struct hf_place *x = a, *y = b;
+    int                    r = strcmp(x->line, y->line);
 
     return r != 0 ? r : (x->seq > y->seq) - (x->seq < y->seq);
 }
@@ -71,13 +71,13 @@ int hf_world_list(struct hf_world *world, struct hf_session *session, struct hf_
     if (r < 0)
         return r;
     if (count > 0)
-        qsort(session->ticket, count, sizeof *session->ticket, by_name_and_seq);
-    req->line = (struct hf_line){ session->ticket, count };
+        qsort(session->place, count, sizeof *session->place, by_name_and_seq);
+    req->line = (struct hf_line){ session->place, count };
     req->stamp = world->stamp;
     return 0;
 }
 
-/* ---- EXAMINE ------------------------------------------------------------------ */
+/* ---- DIAGNOSE ----------------------------------------------------------------- */
 
 static void tell_lease(struct hf_finding_list *list, const struct hf_session *session)
 {
@@ -99,7 +99,7 @@ static void tell_totals(struct hf_finding_list *list, const struct hf_world *wor
     for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
         for (const struct hf_queue *q = world->queue[i]; q != NULL; q = q->next) {
             lines += q->first != NULL;
-            for (const struct hf_place *p = q->first; p != NULL; p = p->next)
+            for (const struct hf_world_place *p = q->first; p != NULL; p = p->next)
                 places++;
         }
     hf_finding_add(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
@@ -112,7 +112,7 @@ static void tell_queue(struct hf_finding_list *list, struct hf_world *world,
     const struct hf_queue *queue = hf_world_line(world, name, false);
     size_t                 hold = 0, wait = 0;
 
-    for (const struct hf_place *p = queue != NULL ? queue->first : NULL; p != NULL;
+    for (const struct hf_world_place *p = queue != NULL ? queue->first : NULL; p != NULL;
          p = p->next) {
         hold += p->granted;
         wait += !p->granted;
@@ -121,8 +121,8 @@ static void tell_queue(struct hf_finding_list *list, struct hf_world *world,
                    wait);
 }
 
-int hf_world_examine(struct hf_world *world, struct hf_session *session,
-                     struct hf_req *req)
+int hf_world_diagnose(struct hf_world *world, struct hf_session *session,
+                      struct hf_req *req)
 {
     struct hf_finding_list *list = &session->findings;
 

@@ -4,16 +4,16 @@
  *     memory:NAME?lease=MS   sessions die when not renewed for MS; without it
  *                            they live as long as their store is open
  *
- * It is also the store to learn from, and to copy: it has every verb but HISTORY and keeps
- * S1 to S9 (store/store.h).  A comment stands where each promise is kept.
+ * It is also the store to learn from, and to copy: it has every verb but HISTORY, and
+ * keeps the promises S1 to S9 (store/store.h).  A comment marks each of them.
  *
- *     world.h    what is kept: places in lines, sessions; pure
- *     queue.c    one line: its places, and who is granted
- *     world.c    lines by name, sessions, and what they are told
- *     verbs.c    the verbs; look.c those for people
+ *     world.h    the data: places in lines, sessions; pure
+ *     queue.c    one line: its places and grants
+ *     world.c    lines by name, sessions, and answers that have become due
+ *     verbs.c    the verbs; look.c: LIST and DIAGNOSE
  *     store.c    requests in, answers out; the lease
  *     shared.c   worlds by name, under a mutex
- *     will.c     the will
+ *     session_key.c  the session key
  *
  * The simulation (test/lib/net.h) has the same world at the far end of a network.
  */
@@ -37,23 +37,24 @@ struct hf_shared {
 
 /* One opened store. */
 struct hf_memory {
-    struct hf_store    base; /* first: a pointer to it is one to the whole */
+    struct hf_store    base; /* first: they are cast */
     struct hf_shared  *shared;
     struct hf_session  session;
     hf_time            ttl;
-    uint64_t           executes;  /* opened to end the session of that number; or 0 */
-    struct hf_requests submitted; /* not yet begun */
-    struct hf_requests ended;     /* to be answered as they are */
+    uint64_t           ends_session; /* opened to end the session of that number; or 0 */
+    struct hf_requests submitted;    /* not yet begun */
+    struct hf_requests ended;        /* to be answered with the status they have */
 };
 
-/* The world of that name, made if there is none; NULL: no memory.  It goes with the last
- * store that uses it. */
+/* The world of that name, created if there is none; NULL: no memory.  It is freed with
+ * the last store that uses it. */
 struct hf_shared *hf_shared_join(const char *name);
 void              hf_shared_part(struct hf_shared *shared);
 
-/* will.c: see struct hf_store_impl.  Which session does config->will name?  0: there is
- * none. */
-int hf_memory_will(struct hf_store *store, void *ret);
-int hf_memory_will_read(const struct hf_config *config, char *errmsg, uint64_t *ret);
+/* session_key.c: see struct hf_store_impl.  Which session does config->key name?  0:
+ * there is no key. */
+int hf_memory_session_key(struct hf_store *store, void *ret);
+int hf_memory_session_key_read(const struct hf_config *config, char *errmsg,
+                               uint64_t *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* queue.c - one line: its places, and who is granted. */
+/* queue.c - one line: its places and grants. */
 #include "store/memory/world.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ void hf_queue_free(struct hf_queue *queue)
     free(queue);
 }
 
-void hf_place_free(struct hf_place *place)
+void hf_world_place_free(struct hf_world_place *place)
 {
     assert(place->queue == NULL && place->watches.first == NULL);
     free(place->asked);
@@ -36,35 +36,38 @@ void hf_place_free(struct hf_place *place)
 
 static bool slot_taken(const struct hf_queue *queue, int slot)
 {
-    for (struct hf_place *place = queue->first; place != NULL && place->granted;
+    for (struct hf_world_place *place = queue->first; place != NULL && place->granted;
          place = place->next)
-        if (place->ticket.slot == slot)
+        if (place->place.slot == slot)
             return true;
     return false;
 }
 
-static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t wall)
+static void grant_place(struct hf_queue *queue, struct hf_world_place *place,
+                        int64_t wall)
 {
     assert(place->prev == NULL || place->prev->granted);
-    if (hf_shape_has_slots(&place->ticket.shape)) {
+    if (hf_shape_has_slots(&place->place.shape)) {
         int slot = 0;
         while (slot_taken(queue, slot))
             slot++;
-        place->ticket.slot = slot;
+        place->place.slot = slot;
     }
-    place->ticket.since = wall;
+    place->place.since = wall;
     place->granted = true;
 }
 
-/* What is granted stays so until it leaves: nobody joins ahead, and no place grows. */
+/* A granted place stays granted until it leaves: nobody joins ahead, and no weight
+ * grows. */
 void hf_queue_settle(struct hf_queue *queue, int64_t wall)
 {
     struct hf_sum ahead = { 0 };
 
     queue->waiting = 0;
-    for (struct hf_place *place = queue->first; place != NULL; place = place->next) {
+    for (struct hf_world_place *place = queue->first; place != NULL;
+         place = place->next) {
         place->ahead = ahead.count;
-        bool passes = hf_sum_next(&ahead, &place->ticket.shape);
+        bool passes = hf_sum_next(&ahead, &place->place.shape);
         assert(passes || !place->granted);
         if (passes && !place->granted)
             grant_place(queue, place, wall);
@@ -74,15 +77,15 @@ void hf_queue_settle(struct hf_queue *queue, int64_t wall)
 }
 
 /* S1 order: a new place has the highest seq and stands behind all others. */
-void hf_queue_join(struct hf_queue *queue, struct hf_place *place)
+void hf_queue_join(struct hf_queue *queue, struct hf_world_place *place)
 {
-    assert(queue->last == NULL || queue->last->ticket.seq < place->ticket.seq);
+    assert(queue->last == NULL || queue->last->place.seq < place->place.seq);
     assert(place->queue == NULL && !place->granted);
     place->queue = queue;
     place->prev = queue->last;
-    place->ticket.line = queue->name;
-    place->ticket.note = place->note;
-    place->ticket.slot = -1;
+    place->place.line = queue->name;
+    place->place.note = place->note;
+    place->place.slot = -1;
     if (queue->last != NULL)
         queue->last->next = place;
     else
@@ -90,7 +93,7 @@ void hf_queue_join(struct hf_queue *queue, struct hf_place *place)
     queue->last = place;
 }
 
-void hf_queue_part(struct hf_place *place)
+void hf_queue_part(struct hf_world_place *place)
 {
     struct hf_queue *queue = place->queue;
 
@@ -108,25 +111,25 @@ void hf_queue_part(struct hf_place *place)
     assert((queue->first == NULL) == (queue->last == NULL));
 }
 
-struct hf_standing hf_place_standing(const struct hf_place *place)
+struct hf_standing hf_world_place_standing(const struct hf_world_place *place)
 {
     if (place == NULL || place->queue == NULL)
         return (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
     return (struct hf_standing){
         .state = place->granted ? HF_STAND_HOLDS : HF_STAND_WAITS,
-        .token = place->ticket.token,
-        .weight = place->ticket.shape.weight,
-        .slot = place->ticket.slot,
+        .token = place->place.token,
+        .weight = place->place.shape.weight,
+        .slot = place->place.slot,
         .ahead = place->granted ? 0 : place->ahead,
         .asked = place->granted ? place->asked : NULL,
     };
 }
 
-struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t token)
+struct hf_world_place *hf_queue_find(const struct hf_queue *queue, uint64_t token)
 {
-    struct hf_place *place = queue != NULL ? queue->first : NULL;
+    struct hf_world_place *place = queue != NULL ? queue->first : NULL;
 
-    while (place != NULL && place->ticket.token != token)
+    while (place != NULL && place->place.token != token)
         place = place->next;
     return place;
 }

@@ -1,7 +1,6 @@
-/* shared.c - worlds by name: found in a list under one mutex; each has a mutex of its own.
+/* shared.c - worlds by name: a list under one mutex; each world has a mutex of its own.
  *
- * Whatever changes a line finds there which sessions that concerns, and rings the eventfd of
- * their stores.
+ * A change of a line rings the eventfd of every store whose session it concerns.
  */
 #include "store/memory/memory.h"
 
@@ -33,7 +32,7 @@ static struct hf_shared *shared_new(const char *name)
     }
     pthread_mutex_init(&shared->mutex, NULL);
     hf_world_init(&shared->world, highest_token);
-    /* No session has the number of one of an earlier world, which a will may name. */
+    /* Session keys of an earlier world of this name must not match any session here. */
     shared->world.number = hf_random() >> 1;
     shared->world.bell = ring_bell;
     shared->next = list;
@@ -62,7 +61,7 @@ void hf_shared_part(struct hf_shared *shared)
     if (last) {
         struct hf_shared **at = &list;
         while (*at != shared) {
-            assert(*at != NULL); /* it is in the list as long as a store uses it */
+            assert(*at != NULL); /* it stays in the list while a store uses it */
             at = &(*at)->next;
         }
         *at = shared->next;

@@ -1,13 +1,13 @@
 /* store.c - a memory store: requests in, answers out; the lease.
  *
- * submit() only notes down.  process() takes one request after the other: under the mutex of
- * the world it is carried out, or kept there if it is a WATCH that has not come true; done()
- * is called without the mutex.  Then come those that were kept and have come true; the bell
- * of the world, our eventfd, says when to look for more.
+ * submit() only notes the request.  process() takes one after the other.  Each is
+ * carried out under the mutex of the world; a WATCH that has not come true is kept
+ * there.  done() is called without the mutex.  Then come the WATCHes that have come
+ * true meanwhile; the world's bell, our eventfd, says when to check again.
  *
- * Each process() renews the lease, and asks to be called again a third of it later.  If the
- * session is over by then, or a will ended it, the link is LOST, what was asked for fails,
- * and another session begins.
+ * Each process() renews the lease, and asks to be called again a third of it later.  If
+ * the session is over by then, or was ended by its session key, the link is LOST, all
+ * requests fail, and another session begins.
  */
 #include "store/memory/memory.h"
 
@@ -33,7 +33,7 @@ static void unlock_world(struct hf_memory *memory)
     pthread_mutex_unlock(&memory->shared->mutex);
 }
 
-/* S7 answer: nothing is answered in here, nor in cancel(). */
+/* S7 answer: nothing is answered here, nor in cancel(). */
 static void submit(struct hf_store *store, struct hf_req *req)
 {
     assert(req->op != HF_NOTHING && (req->name != NULL || hf_req_may_name_none(req)));
@@ -57,7 +57,7 @@ static void cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-/* ---- Answers ------------------------------------------------------------------- */
+/* ---- Answers ------------------------------------------------------------------ */
 
 static void explain(struct hf_memory *memory, const struct hf_req *req)
 {
@@ -84,7 +84,7 @@ static bool carry_out(struct hf_memory *memory, struct hf_world *world,
     return hf_world_ask(world, &memory->session, req);
 }
 
-/* The next request that has its answer, or NULL: nothing can be done at present. */
+/* The next request with an answer; NULL: there is none now. */
 static struct hf_req *next_answer(struct hf_memory *memory)
 {
     struct hf_req *req = hf_requests_take(&memory->ended);
@@ -97,14 +97,14 @@ static struct hf_req *next_answer(struct hf_memory *memory)
         if (carry_out(memory, world, req))
             break;
     if (alive && req == NULL)
-        req = hf_session_news(&memory->session);
+        req = hf_session_next_due(&memory->session);
     unlock_world(memory);
     if (req != NULL)
         explain(memory, req);
     return req;
 }
 
-/* ---- The session --------------------------------------------------------------- */
+/* ---- The session -------------------------------------------------------------- */
 
 static void fail_all(struct hf_requests *list)
 {
@@ -118,7 +118,7 @@ static void fail_all(struct hf_requests *list)
     }
 }
 
-/* Our places are gone with the session: nothing asked for makes sense now. */
+/* Our places are gone with the session, and so is the sense of all requests. */
 static void lose_session(struct hf_memory *memory)
 {
     struct hf_store *store = &memory->base;
@@ -128,12 +128,12 @@ static void lose_session(struct hf_memory *memory)
     snprintf(store->errmsg, sizeof store->errmsg,
              "the session in the memory store was ended");
     hf_store_set_link(store, HF_LINK_LOST);
-    fail_all(&memory->session.news);
+    fail_all(&memory->session.due);
     fail_all(&memory->submitted);
 }
 
-/* S6 stale: there is no connection that could break.  S4 tied: a session dies when it is not
- * renewed in time, and the deadline reported is earlier. */
+/* S6 stale: there is no connection that could break.  S4 tied: a session dies if it is
+ * not renewed in time, and the deadline we report is earlier. */
 static void keep_session(struct hf_memory *memory, hf_time now)
 {
     hf_world_pass(lock_world(memory), now);
@@ -163,17 +163,17 @@ static hf_time next_wake(struct hf_memory *memory, hf_time now)
     return next;
 }
 
-/* S9 will: end the session of that number, whoever has it.  Its owner is rung. */
-static void execute(struct hf_memory *memory)
+/* S9 session key: end the session of that number, and ring its owner. */
+static void end_by_key(struct hf_memory *memory)
 {
     struct hf_world   *world = lock_world(memory);
-    struct hf_session *session = hf_world_session(world, memory->executes);
+    struct hf_session *session = hf_world_session(world, memory->ends_session);
 
     if (session != NULL)
         hf_world_end(world, session);
     unlock_world(memory);
     hf_store_set_link(&memory->base, HF_LINK_LOST);
-    memory->base.wake = HF_NEVER; /* that is what the store was opened for */
+    memory->base.wake = HF_NEVER; /* the store has done its work */
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -184,8 +184,8 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 
     if (readable)
         (void)!eventfd_read(store->fd, &rings);
-    if (memory->executes != 0) {
-        execute(memory);
+    if (memory->ends_session != 0) {
+        end_by_key(memory);
         return;
     }
     keep_session(memory, now);
@@ -194,9 +194,9 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     store->wake = next_wake(memory, now);
 }
 
-/* ---- Both ends of its life ------------------------------------------------------ */
+/* ---- Both ends of its life ---------------------------------------------------- */
 
-/* "lease" in milliseconds, 0 if it is not asked for. */
+/* "lease" in milliseconds; 0: none was given. */
 static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *ret)
 {
     const char *text = hf_config_get(config, "lease");
@@ -220,12 +220,12 @@ static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *re
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    uint64_t executes;
+    uint64_t ends_session;
     hf_time  lease;
 
     int r = parse_lease(config, errmsg, &lease);
     if (r == 0)
-        r = hf_memory_will_read(config, errmsg, &executes);
+        r = hf_memory_session_key_read(config, errmsg, &ends_session);
     if (r < 0)
         return r;
     struct hf_memory *memory = calloc(1, sizeof *memory);
@@ -248,7 +248,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     memory->session.owner = memory;
     memory->shared = shared;
     memory->ttl = lease;
-    memory->executes = executes;
+    memory->ends_session = ends_session;
     *ret = &memory->base;
     return 0;
 }
@@ -271,12 +271,12 @@ static const char *const params[] = { "lease", NULL };
 
 const struct hf_store_impl hf_memory_store = {
     .scheme = "memory",
-    .surveys = true,
+    .store_watches = true,
     .params = params,
     .open = open_store,
     .close = close_store,
     .submit = submit,
     .cancel = cancel,
     .process = process,
-    .will = hf_memory_will,
+    .key = hf_memory_session_key,
 };

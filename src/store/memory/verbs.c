@@ -1,4 +1,4 @@
-/* verbs.c - the verbs, but for those that people use (look.c). */
+/* verbs.c - the verbs, except LIST and DIAGNOSE (look.c). */
 #include "store/memory/world.h"
 
 #include "holdfast.h"
@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The own place ---------------------------------------------------------- */
+/* ---- The own place ------------------------------------------------------------ */
 
 int hf_answer_standing(struct hf_session *session, struct hf_req *req)
 {
-    struct hf_standing standing = hf_place_standing(hf_session_place(session, req->id));
+    struct hf_standing standing =
+        hf_world_place_standing(hf_session_place(session, req->id));
 
     if (standing.asked != NULL) {
         size_t size = strlen(standing.asked) + 1;
@@ -24,12 +25,12 @@ int hf_answer_standing(struct hf_session *session, struct hf_req *req)
     return 0;
 }
 
-/* S5 fence: every token is the next number of one counter, which is never set back.  A store
- * that outlives the process keeps it beside its lines. */
+/* S5 fence: every token is the next number of one counter, which never goes back.  A
+ * store that outlives the process keeps the counter beside its lines. */
 static int take_place(struct hf_world *world, struct hf_session *session,
                       struct hf_queue *queue, const struct hf_req *req)
 {
-    struct hf_place *place = calloc(1, sizeof *place);
+    struct hf_world_place *place = calloc(1, sizeof *place);
     if (place == NULL)
         return HF_ENOMEM;
     place->note = strdup(req->note != NULL ? req->note : "");
@@ -39,8 +40,8 @@ static int take_place(struct hf_world *world, struct hf_session *session,
     }
     place->id = req->id;
     place->session = session;
-    place->ticket = (struct hf_ticket){ .shape = req->shape, .since = world->wall };
-    place->ticket.seq = place->ticket.token = ++world->token;
+    place->place = (struct hf_place){ .shape = req->shape, .since = world->wall };
+    place->place.seq = place->place.token = ++world->token;
     place->beside = session->places;
     session->places = place;
     hf_queue_join(queue, place);
@@ -48,7 +49,7 @@ static int take_place(struct hf_world *world, struct hf_session *session,
     return 0;
 }
 
-/* Why there is no place for it in the line; else 0. */
+/* Why the line has no place for it; 0: it has. */
 static int refuse(const struct hf_queue *queue, const struct hf_req *req)
 {
     enum hf_verdict verdict = hf_sum_judge(&queue->all, &req->shape);
@@ -62,7 +63,7 @@ static int refuse(const struct hf_queue *queue, const struct hf_req *req)
     return req->limit != 0 && queue->waiting >= req->limit ? HF_EFULL : 0;
 }
 
-/* S2 once: an id that has a place, or had one that was taken away, gets no second. */
+/* S2 once: an id that has a place, or had one that was taken away, gets no second one. */
 static int enter(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, true);
@@ -80,32 +81,33 @@ static int enter(struct hf_world *world, struct hf_session *session, struct hf_r
         r = hf_answer_standing(session, req);
     req->stamp = world->stamp;
     if (r == HF_EBUSY) {
-        req->standing = hf_place_standing(NULL);
-        req->standing.token = queue->first->ticket.token;
+        req->standing = hf_world_place_standing(NULL);
+        req->standing.token = queue->first->place.token;
     }
     hf_world_tidy(world, queue);
     return r;
 }
 
-/* S2 once: a place only ever gets lighter, so a repeat changes nothing. */
-static int amend(struct hf_world *world, struct hf_session *session, struct hf_req *req)
+/* S2 once: a weight only ever gets smaller, so a repeat changes nothing. */
+static int downgrade(struct hf_world *world, struct hf_session *session,
+                     struct hf_req *req)
 {
-    struct hf_place *place = hf_session_place(session, req->id);
-    struct hf_queue *queue = place != NULL ? place->queue : NULL;
+    struct hf_world_place *place = hf_session_place(session, req->id);
+    struct hf_queue       *queue = place != NULL ? place->queue : NULL;
 
-    if (queue != NULL && req->shape.weight < place->ticket.shape.weight) {
-        place->ticket.shape.weight = req->shape.weight;
+    if (queue != NULL && req->shape.weight < place->place.shape.weight) {
+        place->place.shape.weight = req->shape.weight;
         hf_world_changed(world, queue);
     }
     return hf_answer_standing(session, req);
 }
 
-/* S2 once: a session without the place has left before, and the answer was lost.  S8 truth:
- * or the place was taken away, and is kept so that a repeat is told the same. */
+/* S2 once: no place means that it left before, and the answer was lost.  S8 truth: a
+ * place that was taken away stays, so that a repeat gets the same answer. */
 static int leave(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
-    struct hf_place **at = &session->places;
-    struct hf_place  *place = hf_session_place(session, req->id);
+    struct hf_world_place **at = &session->places;
+    struct hf_world_place  *place = hf_session_place(session, req->id);
 
     if (place == NULL)
         return 0;
@@ -115,22 +117,23 @@ static int leave(struct hf_world *world, struct hf_session *session, struct hf_r
     while (*at != place)
         at = &(*at)->beside;
     *at = place->beside;
-    hf_place_free(place);
+    hf_world_place_free(place);
     return 0;
 }
 
-/* ---- Anybody's place -------------------------------------------------------- */
+/* ---- Anybody's place ---------------------------------------------------------- */
 
-static struct hf_place *named_place(struct hf_world *world, const struct hf_req *req)
+static struct hf_world_place *named_place(struct hf_world     *world,
+                                          const struct hf_req *req)
 {
     return hf_queue_find(hf_world_line(world, req->name, false), req->token);
 }
 
-/* BREAK.  S8 truth: its owner keeps the empty place, and is told when it leaves. */
+/* BREAK.  S8 truth: the owner keeps the empty place, and learns of it when it leaves. */
 static int break_place(struct hf_world *world, struct hf_session *session,
                        struct hf_req *req)
 {
-    struct hf_place *place = named_place(world, req);
+    struct hf_world_place *place = named_place(world, req);
 
     (void)session;
     if (place == NULL)
@@ -139,10 +142,10 @@ static int break_place(struct hf_world *world, struct hf_session *session,
     return 0;
 }
 
-/* ASK.  The last reason stays until the place goes: it is part of how a holder stands. */
+/* ASK.  The last reason stays until the place goes: it is part of a holder's standing. */
 static int ask(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
-    struct hf_place *place = named_place(world, req);
+    struct hf_world_place *place = named_place(world, req);
 
     (void)session;
     if (place == NULL)
@@ -156,22 +159,22 @@ static int ask(struct hf_world *world, struct hf_session *session, struct hf_req
     return 0;
 }
 
-static int prove(struct hf_world *world, struct hf_session *session, struct hf_req *req)
+static int verify(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
-    const struct hf_place *place =
+    const struct hf_world_place *place =
         req->id != 0 ? hf_session_place(session, req->id) : named_place(world, req);
 
     return place != NULL && place->granted ? 0 : HF_ELOST;
 }
 
-/* ---- Those that may be kept ------------------------------------------------- */
+/* ---- Those that may be kept --------------------------------------------------- */
 
-/* S3 wake: a WATCH is looked at when it comes and after every change of its line, in the same
- * way: it is compared with what the caller knows.  So what happened before it came counts. */
-bool hf_watch_due(const struct hf_queue *queue, const struct hf_place *place,
+/* S3 wake: a WATCH is compared with what its caller knows, when it comes and after
+ * every change of its line.  So a change from before it came counts. */
+bool hf_watch_due(const struct hf_queue *queue, const struct hf_world_place *place,
                   const struct hf_req *req)
 {
-    struct hf_standing now = hf_place_standing(place);
+    struct hf_standing now = hf_world_place_standing(place);
 
     if (req->id != 0)
         return hf_standing_differs(&now, req);
@@ -182,15 +185,15 @@ bool hf_watch_due(const struct hf_queue *queue, const struct hf_place *place,
 
 static bool watch(struct hf_world *world, struct hf_session *session, struct hf_req *req)
 {
-    struct hf_queue *queue = hf_world_line(world, req->name, true);
-    struct hf_place *place = hf_session_place(session, req->id);
+    struct hf_queue       *queue = hf_world_line(world, req->name, true);
+    struct hf_world_place *place = hf_session_place(session, req->id);
 
     if (queue == NULL) {
         req->status = HF_ENOMEM;
         return true;
     }
     req->work = session;
-    if (req->stamp == 0) /* what happened before is not asked for */
+    if (req->stamp == 0) /* the caller does not care about earlier changes */
         req->stamp = world->stamp;
     if (!hf_watch_due(queue, place, req)) {
         hf_requests_append(place != NULL ? &place->watches : &queue->watches, req);
@@ -201,16 +204,17 @@ static bool watch(struct hf_world *world, struct hf_session *session, struct hf_
     return true;
 }
 
-/* Which lines changed is not said: here it costs next to nothing to look at all. */
-static bool survey(struct hf_world *world, struct hf_session *session, struct hf_req *req)
+/* The answer names no lines: here it costs next to nothing to list them all. */
+static bool watch_store(struct hf_world *world, struct hf_session *session,
+                        struct hf_req *req)
 {
     req->work = session;
     req->status = 0;
-    if (session->surveyed == world->stamp) {
-        hf_requests_append(&world->surveys, req);
+    if (session->store_seen == world->stamp) {
+        hf_requests_append(&world->store_watches, req);
         return false;
     }
-    session->surveyed = world->stamp;
+    session->store_seen = world->stamp;
     return true;
 }
 
@@ -220,19 +224,19 @@ bool hf_world_ask(struct hf_world *world, struct hf_session *session, struct hf_
                                 struct hf_req *) = {
         [HF_ENTER] = enter,
         [HF_LEAVE] = leave,
-        [HF_AMEND] = amend,
+        [HF_DOWNGRADE] = downgrade,
         [HF_BREAK] = break_place,
         [HF_ASK] = ask,
-        [HF_PROVE] = prove,
+        [HF_VERIFY] = verify,
         [HF_LIST] = hf_world_list,
-        [HF_EXAMINE] = hf_world_examine,
+        [HF_DIAGNOSE] = hf_world_diagnose,
     };
 
     assert(session->number != 0);
     if (req->op == HF_WATCH)
         return watch(world, session, req);
-    if (req->op == HF_SURVEY)
-        return survey(world, session, req);
+    if (req->op == HF_WATCH_STORE)
+        return watch_store(world, session, req);
     assert(req->op < sizeof verbs / sizeof *verbs && verbs[req->op] != NULL);
     req->status = verbs[req->op](world, session, req);
     return true;

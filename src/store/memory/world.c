@@ -1,4 +1,4 @@
-/* world.c - see world.h: lines by name, sessions, and what they are told. */
+/* world.c - see world.h: lines by name, sessions, and answers that have become due. */
 #include "store/memory/world.h"
 
 #include "base/grow.h"
@@ -12,7 +12,7 @@ void hf_world_init(struct hf_world *world, uint64_t token)
     *world = (struct hf_world){ .token = token, .stamp = 1 };
 }
 
-/* ---- Lines ------------------------------------------------------------------ */
+/* ---- Lines -------------------------------------------------------------------- */
 
 static struct hf_queue **bucket(struct hf_world *world, const char *name)
 {
@@ -36,7 +36,7 @@ struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool ma
     queue = hf_queue_new(name);
     if (queue == NULL)
         return NULL;
-    queue->changed = world->emptied; /* it may have been there before */
+    queue->changed = world->emptied; /* it may have existed before */
     queue->next = *head;
     return *head = queue;
 }
@@ -56,19 +56,19 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
     hf_queue_free(queue);
 }
 
-/* ---- News ------------------------------------------------------------------- */
+/* ---- News --------------------------------------------------------------------- */
 
-static void add_news(struct hf_world *world, struct hf_req *req)
+static void add_due(struct hf_world *world, struct hf_req *req)
 {
     struct hf_session *session = req->work;
 
-    hf_requests_append(&session->news, req);
+    hf_requests_append(&session->due, req);
     if (world->bell != NULL)
         world->bell(session->owner);
 }
 
 static void tell_watches(struct hf_world *world, const struct hf_queue *queue,
-                         struct hf_requests *list, const struct hf_place *place)
+                         struct hf_requests *list, const struct hf_world_place *place)
 {
     struct hf_requests all = *list;
     struct hf_req     *req;
@@ -76,25 +76,25 @@ static void tell_watches(struct hf_world *world, const struct hf_queue *queue,
     *list = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL)
         if ((place != NULL && world->eager) || hf_watch_due(queue, place, req))
-            add_news(world, req);
+            add_due(world, req);
         else
             hf_requests_append(list, req);
 }
 
 void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
 {
-    for (struct hf_place *place = queue->first; place != NULL; place = place->next)
+    for (struct hf_world_place *place = queue->first; place != NULL; place = place->next)
         tell_watches(world, queue, &place->watches, place);
     tell_watches(world, queue, &queue->watches, NULL);
 }
 
-void hf_world_depart(struct hf_world *world, struct hf_place *place)
+void hf_world_depart(struct hf_world *world, struct hf_world_place *place)
 {
     struct hf_queue *queue = place->queue;
 
     hf_queue_part(place);
     tell_watches(world, queue, &place->watches, place);
-    assert(place->watches.first == NULL); /* each knew of the place */
+    assert(place->watches.first == NULL); /* the change has completed each of them */
     hf_world_changed(world, queue);
     hf_world_tidy(world, queue);
 }
@@ -106,16 +106,16 @@ void hf_world_changed(struct hf_world *world, struct hf_queue *queue)
     queue->changed = ++world->stamp;
     hf_queue_settle(queue, world->wall);
     hf_world_tell(world, queue);
-    while ((req = hf_requests_take(&world->surveys)) != NULL) {
-        ((struct hf_session *)req->work)->surveyed = world->stamp;
-        add_news(world, req);
+    while ((req = hf_requests_take(&world->store_watches)) != NULL) {
+        ((struct hf_session *)req->work)->store_seen = world->stamp;
+        add_due(world, req);
     }
 }
 
-/* The answer is as of now, not as of when it came true. */
-struct hf_req *hf_session_news(struct hf_session *session)
+/* The answer is as of now, not as of when the WATCH came true. */
+struct hf_req *hf_session_next_due(struct hf_session *session)
 {
-    struct hf_req *req = hf_requests_take(&session->news);
+    struct hf_req *req = hf_requests_take(&session->due);
 
     if (req != NULL && req->op == HF_WATCH)
         req->status = hf_answer_standing(session, req);
@@ -141,13 +141,14 @@ static bool take_out(struct hf_requests *list, const struct hf_req *one)
 
 bool hf_world_forget(struct hf_world *world, struct hf_req *req)
 {
-    if (req->op == HF_SURVEY && take_out(&world->surveys, req)) {
-        ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
+    if (req->op == HF_WATCH_STORE && take_out(&world->store_watches, req)) {
+        ((struct hf_session *)req->work)->store_seen =
+            0; /* so the next one is answered at once */
         return true;
     }
     if (req->op != HF_WATCH)
         return false;
-    struct hf_place *place =
+    struct hf_world_place *place =
         req->work != NULL ? hf_session_place(req->work, req->id) : NULL;
     if (place != NULL && take_out(&place->watches, req))
         return true;
@@ -165,7 +166,7 @@ static void hand_over(struct hf_requests *list, struct hf_session *session)
 
     *list = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL)
-        hf_requests_append(req->work == session ? &session->news : list, req);
+        hf_requests_append(req->work == session ? &session->due : list, req);
 }
 
 void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
@@ -179,13 +180,14 @@ void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
             queue = next;
         }
     }
-    for (struct hf_place *place = session->places; place != NULL; place = place->beside)
+    for (struct hf_world_place *place = session->places; place != NULL;
+         place = place->beside)
         hand_over(&place->watches, session);
-    hand_over(&world->surveys, session);
-    session->surveyed = 0;
+    hand_over(&world->store_watches, session);
+    session->store_seen = 0;
 }
 
-/* ---- Sessions --------------------------------------------------------------- */
+/* ---- Sessions ----------------------------------------------------------------- */
 
 struct hf_session *hf_world_session(const struct hf_world *world, uint64_t number)
 {
@@ -196,9 +198,9 @@ struct hf_session *hf_world_session(const struct hf_world *world, uint64_t numbe
     return session;
 }
 
-struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
+struct hf_world_place *hf_session_place(const struct hf_session *session, uint64_t id)
 {
-    struct hf_place *place = id != 0 ? session->places : NULL;
+    struct hf_world_place *place = id != 0 ? session->places : NULL;
 
     while (place != NULL && place->id != id)
         place = place->beside;
@@ -230,18 +232,18 @@ void hf_world_begin(struct hf_world *world, struct hf_session *session, hf_time 
     world->sessions = session;
 }
 
-/* S4 tied: with a session go all its places. */
+/* S4 tied: all places go with their session. */
 void hf_world_end(struct hf_world *world, struct hf_session *session)
 {
     struct hf_session **at = &world->sessions;
 
     hf_world_unwatch(world, session);
     while (session->places != NULL) {
-        struct hf_place *place = session->places;
+        struct hf_world_place *place = session->places;
         session->places = place->beside;
         if (place->queue != NULL)
             hf_world_depart(world, place);
-        hf_place_free(place);
+        hf_world_place_free(place);
     }
     while (*at != session) {
         assert(*at != NULL);
@@ -256,7 +258,7 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
 void hf_session_finish(struct hf_session *session)
 {
     assert(session->number == 0);
-    free(session->ticket);
+    free(session->place);
     free(session->text);
     hf_finding_list_clear(&session->findings);
 }

@@ -1,8 +1,8 @@
--- What a role needs to use locks, and no more.  To break a lock it needs break_place as well.
+-- The rights that a role needs to use locks.  To break locks it needs break_place as well.
 GRANT USAGE ON SCHEMA holdfast TO :"role";
 GRANT EXECUTE ON FUNCTION
-    holdfast.hello, holdfast.renew, holdfast.news, holdfast.mend, holdfast.bye,
-    holdfast.bury_silent, holdfast.sweep, holdfast.enter, holdfast.leave, holdfast.read,
-    holdfast.amend, holdfast.watch, holdfast.ask, holdfast.prove, holdfast.list, holdfast.look,
-    holdfast.survey, holdfast.keep_history, holdfast.history, holdfast.fence
+    holdfast.hello, holdfast.renew, holdfast.messages, holdfast.reclaim, holdfast.bye,
+    holdfast.expire_silent, holdfast.sweep, holdfast.enter, holdfast.leave, holdfast.read,
+    holdfast.downgrade, holdfast.watch, holdfast.ask, holdfast.verify, holdfast.list,
+    holdfast.overview, holdfast.watch_store, holdfast.keep_history, holdfast.history, holdfast.fence
     TO :"role";

@@ -1,10 +1,10 @@
-/* schema.c - the schema: as text, for people who run it themselves, and made by us.
+/* schema.c - print the schema for an administrator, or make it.
  *
- * All of it is one query, hence one transaction.  A lock at its beginning lets one after
- * the other make it.
+ * It is one query, so one transaction.  A lock at its beginning makes clients that
+ * create it at the same time wait for each other.
  *
- * grant.sql names the role as psql's variables are: `psql -v role=app -f grant.sql` would
- * do as well.
+ * grant.sql has the role as a variable of psql, so `psql -v role=app -f grant.sql`
+ * works, too.
  */
 #include "store/postgres/inner.h"
 

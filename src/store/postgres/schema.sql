@@ -1,25 +1,28 @@
 -- schema.sql - lines in a PostgreSQL database, and the functions that change them.
 --
--- A session has a renewal number, drawn anew with every renewal; no time of day ends it.
--- Numbers rise: a session whose number is lower than one that a client drew longer ago than the
--- session's ttl, by that client's own clock, has not been renewed since and may be buried.  A
--- line is a row that counts what is held and who waits; it is locked before anything in it is
--- looked at, so tickets are numbered in the order of their commits.  A ticket's seq is its token
--- too.
+-- A session has a renewal number; every renewal draws a higher one from a sequence.  No time of
+-- day ends a session.  A client that drew number n remembers when, by its own clock.  If that is
+-- longer ago than the ttl of a session whose number is still below n, that session has not been
+-- renewed since, and the client may expire it.
 --
--- Functions lock our session first, then lines in the order of their names.  They answer a
--- code first: 0 done, 2 there is no such session, 3 it has a newer connection, 4 those there
--- are of another kind, 5 too many wait, 6 there is no such place, 7 this is another version.
+-- A line is a row that counts holders and waiters.  Every function locks it before it reads
+-- anything else in the line, so places are numbered in the order of their commits.  The seq of a
+-- place is also its token.
 --
--- May be run again.  It changes nothing that belongs to another role.  schema.c puts a line in
--- front that sets holdfast.version: the version of this layout.
+-- Functions lock the caller's session first, then lines in the order of their names.  The first
+-- column of an answer is a code: 0 done, 2 no such session, 3 the session has a newer connection,
+-- 4 the line is in use for another kind of lock, 5 too many waiters, 6 no such place, 7 another
+-- version of the layout.
 --
--- What every layout keeps, for the next one to find: head with version and floor, fence, a row in
--- session for each client, and line.last.
+-- The script may be run again.  It changes nothing that belongs to another role.  schema.c puts a
+-- line in front of it that sets holdfast.version, the version of this layout.
+--
+-- Every layout has these for the next one: head.version, head.floor, fence, a row in session for
+-- each client, and line.last.
 SELECT pg_catalog.pg_advisory_xact_lock(4846281),
        pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
--- What somebody else has put there would run with our rights: a trigger, a default.
+-- A trigger or a default that another role had put there would run with our rights.
 DO $$
 DECLARE
     v_me      oid := (SELECT oid FROM pg_roles WHERE rolname = current_user);
@@ -28,7 +31,7 @@ DECLARE
     v_other   text;
     v_ours    integer := current_setting('holdfast.version');
     v_version integer;
-    v_lives   bigint;
+    v_sessions bigint;
     v_drop    text;
 BEGIN
     SELECT oid, nspowner INTO v_schema, v_owner FROM pg_namespace WHERE nspname = 'holdfast';
@@ -55,16 +58,16 @@ BEGIN
         RAISE EXCEPTION 'it is of version %, ours of %', v_version, v_ours USING ERRCODE = 'HF004';
     END IF;
 
-    -- An older layout is replaced once nobody lives in it.  hello() reads head first, so a session
-    -- that begins now is either counted or refused by the new hello().
-    EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_lives;
-    IF v_lives = 0 THEN
+    -- Replace an older layout once it has no sessions.  hello() reads head first, so a session that
+    -- begins now is either counted here or refused by the new hello().
+    EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_sessions;
+    IF v_sessions = 0 THEN
         LOCK TABLE holdfast.head IN ACCESS EXCLUSIVE MODE;
-        EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_lives;
+        EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_sessions;
     END IF;
-    IF v_lives > 0 THEN
-        RAISE EXCEPTION 'it is of version %, ours of %, and % sessions live in it: SELECT * FROM '
-            'holdfast.session', v_version, v_ours, v_lives USING ERRCODE = 'HF004';
+    IF v_sessions > 0 THEN
+        RAISE EXCEPTION 'it is of version %, ours of %, and it has % sessions: SELECT * FROM '
+            'holdfast.session', v_version, v_ours, v_sessions USING ERRCODE = 'HF004';
     END IF;
     EXECUTE 'UPDATE holdfast.head SET floor = greatest(floor, (SELECT max(last) FROM holdfast.line))';
     FOR v_drop IN
@@ -85,10 +88,11 @@ END $$;
 CREATE TABLE IF NOT EXISTS holdfast.head (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL,
-    floor   bigint  NOT NULL, -- highest token of all lines that were forgotten
-    swept   text    NOT NULL  -- the line that sweep() was at
+    floor   bigint  NOT NULL, -- highest token of all lines that were deleted
+    swept   text    NOT NULL  -- the last line that sweep() looked at
 );
-INSERT INTO holdfast.head (version, floor, swept) VALUES (current_setting('holdfast.version')::integer, 0, '')
+INSERT INTO holdfast.head (version, floor, swept)
+VALUES (current_setting('holdfast.version')::integer, 0, '')
 ON CONFLICT DO NOTHING;
 
 CREATE SEQUENCE IF NOT EXISTS holdfast.renewal;
@@ -97,49 +101,49 @@ CREATE TABLE IF NOT EXISTS holdfast.session (
     sid        text   PRIMARY KEY CHECK (sid ~ '^[0-9a-f]{16}$'),
     connection bigint NOT NULL,
     renewal    bigint NOT NULL,
-    renewed    bigint NOT NULL, -- microseconds since 1970: see bury_silent()
+    renewed    bigint NOT NULL, -- microseconds since 1970: see expire_silent()
     ttl        bigint NOT NULL CHECK (ttl BETWEEN 500 AND 3600000), -- milliseconds
-    note       text   NOT NULL, -- which Holdfast it is, for people
-    trail      integer NOT NULL -- as in holdfast.trail: what is noted down
+    note       text   NOT NULL, -- the client's version of Holdfast, for people
+    log        integer NOT NULL -- copy of change_log.log
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX IF NOT EXISTS session_renewal ON holdfast.session (renewal);
 
--- Lines and tickets have no CHECK: the server would read it anew from its text for each statement,
--- which took a sixth of an enter and a leave.  check_shape() is what sees to it.
+-- line and place have no CHECK: the server parses a CHECK again for each statement, which took a
+-- sixth of the time of enter and leave.  check_shape() does it instead.
 CREATE TABLE IF NOT EXISTS holdfast.line (
     name     text    PRIMARY KEY,
     capacity bigint  NOT NULL,
     claim    boolean NOT NULL,
-    used     bigint  NOT NULL, -- weight of all that is granted
+    used     bigint  NOT NULL, -- total weight of all holders
     holders  bigint  NOT NULL,
     waiting  bigint  NOT NULL,
-    last     bigint  NOT NULL, -- token given out
+    last     bigint  NOT NULL, -- last token given out
     changes  bigint  NOT NULL,
-    watched  boolean NOT NULL DEFAULT false -- somebody is in holdfast.watch
+    watched  boolean NOT NULL DEFAULT false -- holdfast.watch has a row for it
 ) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
-CREATE TABLE IF NOT EXISTS holdfast.ticket (
+CREATE TABLE IF NOT EXISTS holdfast.place (
     sid      text    NOT NULL,
     id       bigint  NOT NULL,
     name     text    NOT NULL,
     seq      bigint  NOT NULL,
     weight   bigint  NOT NULL,
     claim    boolean NOT NULL,
-    secret   text    NOT NULL, -- of its owner: what a message that grants it must know
-    state    "char"  NOT NULL, -- g granted, w waiting, b taken away by somebody
+    grant_secret text NOT NULL, -- the owner believes a message that grants the place only with it
+    state    "char"  NOT NULL, -- g granted, w waiting, b broken
     slot     integer NOT NULL,
     since    bigint  NOT NULL, -- microseconds since 1970, for people
-    news     bigint  NOT NULL, -- messages sent about it
+    messages bigint  NOT NULL, -- messages sent about it
     asked    text,
     note     text    NOT NULL,
     PRIMARY KEY (sid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
-CREATE INDEX IF NOT EXISTS ticket_line ON holdfast.ticket (name, seq) WHERE state <> 'b';
-CREATE INDEX IF NOT EXISTS ticket_waiting ON holdfast.ticket (name, seq) WHERE state = 'w';
-CREATE UNIQUE INDEX IF NOT EXISTS ticket_claim ON holdfast.ticket (name)
+CREATE INDEX IF NOT EXISTS place_line ON holdfast.place (name, seq) WHERE state <> 'b';
+CREATE INDEX IF NOT EXISTS place_waiting ON holdfast.place (name, seq) WHERE state = 'w';
+CREATE UNIQUE INDEX IF NOT EXISTS place_claim ON holdfast.place (name)
     WHERE claim AND state <> 'b';
-CREATE INDEX IF NOT EXISTS ticket_patience ON holdfast.ticket (sid) WHERE state = 'w';
-CREATE INDEX IF NOT EXISTS ticket_news ON holdfast.ticket (sid) WHERE news > 0;
+CREATE INDEX IF NOT EXISTS place_sid_waiting ON holdfast.place (sid) WHERE state = 'w';
+CREATE INDEX IF NOT EXISTS place_messages ON holdfast.place (sid) WHERE messages > 0;
 
 CREATE TABLE IF NOT EXISTS holdfast.watch (
     name text NOT NULL,
@@ -148,34 +152,35 @@ CREATE TABLE IF NOT EXISTS holdfast.watch (
 );
 CREATE INDEX IF NOT EXISTS watch_sid ON holdfast.watch (sid);
 
--- What is noted down of all that happens.
-CREATE TABLE IF NOT EXISTS holdfast.trail (
+-- The change log: what is written down when a line changes.
+CREATE TABLE IF NOT EXISTS holdfast.change_log (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
-    trail   integer NOT NULL, -- 1 changes, for those who survey; 2 history: see set_trail()
-    history integer NOT NULL, -- how many records of it are kept
-    number  bigint  NOT NULL  -- of the last of them
+    log     integer NOT NULL, -- bits: 1 changed lines, for store watches; 2 history: see set_log()
+    history integer NOT NULL, -- number of history entries to keep
+    number  bigint  NOT NULL  -- of the newest entry
 );
-INSERT INTO holdfast.trail (trail, history, number) VALUES (0, 0, 0) ON CONFLICT DO NOTHING;
+INSERT INTO holdfast.change_log (log, history, number) VALUES (0, 0, 0) ON CONFLICT DO NOTHING;
 
--- Those who survey all lines; and the lines that changed since there are any, by which
--- transaction.  After a crash, or a failover, both are empty: whoever surveys looks at all.
-CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.surveyor (
+-- Sessions with a store watch, and the lines that changed since the first of them began, each with
+-- the transaction that changed it last.  After a crash or a failover both tables are empty, and a
+-- store watch lists everything again.
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.store_watcher (
     sid    text    PRIMARY KEY,
     stamp  bigint  NOT NULL, -- of the last answer
-    seen   txid_snapshot NOT NULL, -- what was committed by then
-    armed  boolean NOT NULL, -- he waits, and is to be told of the next change
-    settle bigint            -- all transactions before that one have to end first: see survey()
+    seen   txid_snapshot NOT NULL, -- snapshot of the last answer
+    waits  boolean NOT NULL, -- notify it of the next change
+    settle bigint            -- all transactions before this one must end first: see watch_store()
 ) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.change (
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.changed_line (
     name text   PRIMARY KEY,
     xid  bigint NOT NULL
 ) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- What happened, as far as it is kept; empty after a crash or a failover.  To number records when
--- they are written would let one transaction after the other commit: number_past() does it.
-CREATE SEQUENCE IF NOT EXISTS holdfast.event;
-CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.past (
-    id       bigint  NOT NULL DEFAULT nextval('holdfast.event'),
+-- History; empty after a crash or a failover.  number_history() numbers the entries later: to
+-- number them when they are written would let only one transaction commit at a time.
+CREATE SEQUENCE IF NOT EXISTS holdfast.history_id;
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.history_entry (
+    id       bigint  NOT NULL DEFAULT nextval('holdfast.history_id'),
     number   bigint,
     what     "char"  NOT NULL, -- as HF_PAST_... of store.h
     time     bigint  NOT NULL, -- microseconds since 1970
@@ -189,7 +194,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.past (
     reason   text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- The highest token that holdfast.fence() has seen of each lock.
+-- The highest token that holdfast.fence() has seen for each lock.
 CREATE TABLE IF NOT EXISTS holdfast.fence (
     name  text   PRIMARY KEY,
     token bigint NOT NULL
@@ -205,13 +210,12 @@ END $$;
 
 -- ---- For the functions below ------------------------------------------------------------------
 --
--- To call another function costs as much as a statement, and a statement as much as a dozen
--- expressions; one that does the work of two by WITH costs more than the two.  `v_x := f()` costs
--- less than PERFORM f().  A function in LANGUAGE sql that is one expression, with no SET and no
--- SECURITY DEFINER, costs no call: the server puts the expression in its place
--- (test/postgres/schema.py makes sure of it).
+-- A function call costs as much as a statement, and a statement as much as a dozen expressions.
+-- One statement that does the work of two by WITH costs more than the two.  `v_x := f()` costs less
+-- than PERFORM f().  The server inlines a function in LANGUAGE sql that is one expression, without
+-- SET and SECURITY DEFINER (test/postgres/functions.py checks that).
 
--- The rule: a place is granted if nobody waits ahead of it and it fits beside those who hold.
+-- The rule: a place is granted if nobody waits ahead of it and it fits beside the holders.
 CREATE OR REPLACE FUNCTION holdfast.fits(p_ahead bigint, p_used bigint, p_weight bigint,
                                          p_capacity bigint) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -223,7 +227,7 @@ LANGUAGE sql VOLATILE AS $$
     SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
 $$;
 
--- Who has waited for a row must see all that was committed meanwhile.
+-- A statement that has waited for a row must see everything that was committed meanwhile.
 CREATE OR REPLACE FUNCTION holdfast.check_isolation() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -233,9 +237,9 @@ BEGIN
     END IF;
 END $$;
 
--- What follows is relied on: it must be on disk before it is answered, and if it is not known
--- to a synchronous standby then, the server's warning must reach us.
-CREATE OR REPLACE FUNCTION holdfast.be_sure() RETURNS void
+-- The caller's changes must be on disk before it is answered.  If the server gives up waiting for a
+-- synchronous standby, its warning must reach the client.
+CREATE OR REPLACE FUNCTION holdfast.ensure_durable() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
@@ -246,7 +250,7 @@ BEGIN
     END IF;
 END $$;
 
--- Nonsense is refused: one row would be read by every client.
+-- Refuse invalid numbers: every client would read such a row.
 CREATE OR REPLACE FUNCTION holdfast.check_shape(p_name text, p_weight bigint, p_capacity bigint)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -258,18 +262,18 @@ BEGIN
     END IF;
 END $$;
 
--- A note is shown to everybody; a secret goes into a NOTIFY, which has room for 8,000 bytes.
-CREATE OR REPLACE FUNCTION holdfast.check_texts(p_note text, p_secret text) RETURNS void
+-- Everybody sees a note.  A grant secret goes into a NOTIFY, which has room for 8,000 bytes.
+CREATE OR REPLACE FUNCTION holdfast.check_texts(p_note text, p_grant_secret text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF octet_length(p_note) > 8192 OR octet_length(p_secret) > 64 THEN
-        RAISE EXCEPTION 'a note or reason has % bytes, where 8192 are the most; a secret %, of 64',
-            octet_length(p_note), octet_length(p_secret) USING ERRCODE = 'check_violation';
+    IF octet_length(p_note) > 8192 OR octet_length(p_grant_secret) > 64 THEN
+        RAISE EXCEPTION 'a note or reason has % bytes of 8192 at most, its grant secret % of 64',
+            octet_length(p_note), octet_length(p_grant_secret) USING ERRCODE = 'check_violation';
     END IF;
 END $$;
 
--- Which run of which server this is.  Numbers drawn in another one count no more: its data may
--- be those of a standby that did not know of the last commits, or of a snapshot.
+-- The era: one run of one server on one timeline.  Renewal numbers of another era do not count: the
+-- data may be those of a snapshot, or of a standby that missed the last commits.
 CREATE OR REPLACE FUNCTION holdfast.era() RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -277,9 +281,9 @@ BEGIN
            (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint;
 END $$;
 
--- Where the server has no room left for messages, to send one fails, and all that was done
--- with it.  Who is not told finds out with his next renewal.
-CREATE OR REPLACE FUNCTION holdfast.tell(p_sid text, p_text text) RETURNS void
+-- If the server's notification queue were full, NOTIFY would fail and undo the transaction.  A
+-- session that gets no message finds out with its next renewal.
+CREATE OR REPLACE FUNCTION holdfast.notify(p_sid text, p_text text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_notification_queue_usage() < 0.9 THEN
@@ -287,9 +291,9 @@ BEGIN
     END IF;
 END $$;
 
--- What is wrong with a session; 0 if nothing is.  It cannot be buried, nor get a newer
--- connection, before we are done.
-CREATE OR REPLACE FUNCTION holdfast.refusal(p_sid text, p_connection bigint) RETURNS integer
+-- Lock a session: until the transaction ends it cannot expire or get a newer connection.  Returns
+-- 0, 2 or 3.
+CREATE OR REPLACE FUNCTION holdfast.check_session(p_sid text, p_connection bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_connection bigint;
@@ -300,7 +304,7 @@ BEGIN
                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
 END $$;
 
--- Lock the line's row; make it first if there is none.
+-- Lock the line's row, and insert it first if there is none.
 CREATE OR REPLACE FUNCTION holdfast.make_line(p_name text, p_capacity bigint, p_claim boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -309,7 +313,7 @@ BEGIN
         PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
         EXIT WHEN FOUND;
         PERFORM holdfast.check_shape(p_name, 1, p_capacity);
-        -- Somebody may have begun to watch it while it was being forgotten.
+        -- A session may have begun to watch the line while sweep_lines() deleted it.
         INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
                                    watched)
         SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
@@ -317,20 +321,20 @@ BEGIN
                EXISTS (SELECT FROM holdfast.watch WHERE name = p_name)
         FROM holdfast.head
         ON CONFLICT DO NOTHING;
-        -- That may have waited for whoever forgets it, and knows of no token since.
+        -- The INSERT may have waited for sweep_lines(), which raised floor meanwhile.
         UPDATE holdfast.line SET last = floor
         FROM holdfast.head WHERE name = p_name AND last < floor;
     END LOOP;
 END $$;
 
--- The lowest slot that none of the holders has.
+-- The lowest slot that no holder has.
 CREATE OR REPLACE FUNCTION holdfast.lowest_slot(p_name text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT min(s) FROM (
                 SELECT 0 AS s UNION ALL
-                SELECT slot + 1 FROM holdfast.ticket WHERE name = p_name AND state = 'g') AS x
-            WHERE s NOT IN (SELECT slot FROM holdfast.ticket
+                SELECT slot + 1 FROM holdfast.place WHERE name = p_name AND state = 'g') AS x
+            WHERE s NOT IN (SELECT slot FROM holdfast.place
                             WHERE name = p_name AND state = 'g'));
 END $$;
 
@@ -342,96 +346,100 @@ LANGUAGE sql VOLATILE AS $$
                 WHEN p_holders = 0 THEN 0 ELSE holdfast.lowest_slot(p_name) END
 $$;
 
-CREATE OR REPLACE FUNCTION holdfast.tell_watchers(p_name text) RETURNS void
+CREATE OR REPLACE FUNCTION holdfast.notify_watchers(p_name text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sid text;
 BEGIN
-    -- Who is locked is just being buried.
+    -- A row that is locked belongs to a session that is being expired.
     FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name AND sid IN
                      (SELECT sid FROM holdfast.watch WHERE name = p_name
                       FOR UPDATE SKIP LOCKED)
                  RETURNING sid LOOP
-        PERFORM holdfast.tell(v_sid, 'c ' || p_name);
+        PERFORM holdfast.notify(v_sid, 'c ' || p_name);
     END LOOP;
 END $$;
 
--- For those who survey all lines: one has changed.
+-- For store watches: this line has changed.
 CREATE OR REPLACE FUNCTION holdfast.note_change(p_name text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sid text;
 BEGIN
-    INSERT INTO holdfast.change AS c VALUES (p_name, txid_current())
+    INSERT INTO holdfast.changed_line AS c VALUES (p_name, txid_current())
     ON CONFLICT (name) DO UPDATE SET xid = excluded.xid WHERE c.xid <> excluded.xid;
-    FOR v_sid IN SELECT sid FROM holdfast.surveyor WHERE armed LOOP
-        PERFORM holdfast.tell(v_sid, 's');
+    FOR v_sid IN SELECT sid FROM holdfast.store_watcher WHERE waits LOOP
+        PERFORM holdfast.notify(v_sid, 's');
     END LOOP;
 END $$;
 
--- What is to be noted down from now on.  Every session's row says so, for who changes a line has
--- that before him anyway.  To write them all waits for what these sessions do, so nothing goes
--- unnoticed once this is committed.  Our caller has locked holdfast.trail, and no session before.
-CREATE OR REPLACE FUNCTION holdfast.set_trail(p_trail integer) RETURNS void
+-- Set what is written to the change log from now on.  Every session's row has a copy, since a
+-- function that changes a line reads that row anyway.  The UPDATE waits for calls of these sessions
+-- that are in progress, so once this is committed no change goes unrecorded.  The caller has locked
+-- holdfast.change_log, and no session before it.
+CREATE OR REPLACE FUNCTION holdfast.set_log(p_log integer) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    UPDATE holdfast.trail SET trail = p_trail WHERE trail <> p_trail;
+    UPDATE holdfast.change_log SET log = p_log WHERE log <> p_log;
     IF FOUND THEN
-        UPDATE holdfast.session SET trail = p_trail WHERE trail <> p_trail;
+        UPDATE holdfast.session SET log = p_log WHERE log <> p_log;
     END IF;
 END $$;
 
--- For the history: something has happened to a place, by what it is at present.
-CREATE OR REPLACE FUNCTION holdfast.note_past(p_what text, p_ticket holdfast.ticket,
-                                              p_capacity bigint, p_why text DEFAULT NULL)
+-- For the history: append an entry about a place, in its present state.
+CREATE OR REPLACE FUNCTION holdfast.note_history(p_what text, p_place holdfast.place,
+                                                 p_capacity bigint, p_why text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note, reason)
-    VALUES (p_what, holdfast.microseconds(), p_ticket.name, p_ticket.seq, p_ticket.weight,
-            p_capacity, p_ticket.claim, p_ticket.slot, p_ticket.note, p_why);
+    INSERT INTO holdfast.history_entry
+        (what, time, name, seq, weight, capacity, claim, slot, note, reason)
+    VALUES (p_what, holdfast.microseconds(), p_place.name, p_place.seq, p_place.weight,
+            p_capacity, p_place.claim, p_place.slot, p_place.note, p_why);
 END $$;
 
--- A line, whose row is locked, has changed: p_line is what the row is to become.  Grant those who
--- wait, in order, while they fit; tell them, but for p_sid and p_id, who hears it by an answer;
--- and tell those who watch.
+-- A line has changed.  The caller has locked its row; p_line is the row's new content.  Grant
+-- waiters in order while they fit, notify each of them except p_sid and p_id, which learns it from
+-- the answer, and notify the watchers of the line.
 --
--- p_left: the seq of a holder that gave its place up; 0: it is another change.  "g" says that a
--- place is granted.  That is enough after p_left: should a crash forget it, nobody else can have
--- the place.  Otherwise, and where there is a slot, "n" says that there is news: read() makes sure
--- that it is on disk.  Waiters came after every holder, so they are looked for behind p_left:
--- before it the index has entries of all that were here earlier, until it is vacuumed.
-CREATE OR REPLACE FUNCTION holdfast.advance(p_line holdfast.line, p_left bigint, p_sid text,
-                                            p_id bigint, p_trail integer)
+-- p_left is the seq of a holder that released its place, or 0 after any other change.  After a
+-- release the message "g" grants the place by itself: if a crash undoes the grant, nobody else can
+-- get ahead of the place.  After any other change, and for a place with a slot, the message "n"
+-- only makes the owner call read(), which makes sure that the grant is on disk.
+--
+-- Every waiter came after every holder, so the search starts behind p_left.  Before it the index
+-- still has entries of deleted places, until the next vacuum.
+CREATE OR REPLACE FUNCTION holdfast.grant_waiters(p_line holdfast.line, p_left bigint, p_sid text,
+                                                  p_id bigint, p_log integer)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_next holdfast.ticket;
+    v_next holdfast.place;
 BEGIN
     WHILE p_line.waiting > 0 LOOP
-        UPDATE holdfast.ticket
-        SET state = 'g', since = holdfast.microseconds(), news = news + 1,
+        UPDATE holdfast.place
+        SET state = 'g', since = holdfast.microseconds(), messages = messages + 1,
             slot = holdfast.free_slot(p_line.name, p_line.capacity, p_line.holders)
-        WHERE (sid, id) = (SELECT sid, id FROM holdfast.ticket
+        WHERE (sid, id) = (SELECT sid, id FROM holdfast.place
                            WHERE name = p_line.name AND state = 'w' AND seq > p_left
                            ORDER BY seq LIMIT 1) AND
               holdfast.fits(0, p_line.used, weight, p_line.capacity)
         RETURNING * INTO v_next;
         IF NOT FOUND THEN
             EXIT WHEN p_left = 0 OR p_line.holders > 0;
-            p_left := 0; -- somebody has edited the table: look everywhere
+            p_left := 0; -- somebody has edited the table: search the whole line
             CONTINUE;
         END IF;
         p_line.used := p_line.used + v_next.weight;
         p_line.holders := p_line.holders + 1;
         p_line.waiting := p_line.waiting - 1;
-        IF p_trail >= 2 THEN
-            PERFORM holdfast.note_past('g', v_next, p_line.capacity);
+        IF p_log >= 2 THEN
+            PERFORM holdfast.note_history('g', v_next, p_line.capacity);
         END IF;
         IF v_next.sid <> p_sid OR v_next.id <> p_id THEN
-            PERFORM holdfast.tell(v_next.sid, CASE WHEN p_left > 0 AND v_next.slot < 0
+            PERFORM holdfast.notify(v_next.sid, CASE WHEN p_left > 0 AND v_next.slot < 0
                                   THEN format('g %s -1 %s %s', v_next.id, v_next.since,
-                                              v_next.secret)
+                                              v_next.grant_secret)
                                   ELSE 'n ' || v_next.id END);
         END IF;
     END LOOP;
@@ -440,36 +448,37 @@ BEGIN
         changes = changes + 1, watched = false
     WHERE name = p_line.name;
     IF p_line.watched THEN
-        PERFORM holdfast.tell_watchers(p_line.name);
+        PERFORM holdfast.notify_watchers(p_line.name);
     END IF;
-    IF p_trail % 2 = 1 THEN
+    IF p_log % 2 = 1 THEN
         PERFORM holdfast.note_change(p_line.name);
     END IF;
 END $$;
 
--- Take a ticket out of its line, whose row p_line is locked.  p_what: what happened to it, if it
--- was granted: r if its owner gave it up.
-CREATE OR REPLACE FUNCTION holdfast.part(p_line holdfast.line, p_ticket holdfast.ticket,
-                                         p_trail integer, p_what text, p_why text DEFAULT NULL)
+-- Remove a place from its line; the caller has locked the line's row, p_line.  p_what is the
+-- history entry for a place that was granted: r if its owner released it.
+CREATE OR REPLACE FUNCTION holdfast.remove_place(p_line holdfast.line, p_place holdfast.place,
+                                                 p_log integer, p_what text, p_why text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF p_trail >= 2 THEN
-        PERFORM holdfast.note_past(CASE WHEN p_ticket.state = 'g' THEN p_what ELSE 'l' END,
-                                   p_ticket, p_line.capacity, p_why);
+    IF p_log >= 2 THEN
+        PERFORM holdfast.note_history(CASE WHEN p_place.state = 'g' THEN p_what ELSE 'l' END,
+                                   p_place, p_line.capacity, p_why);
     END IF;
-    IF p_ticket.state = 'g' THEN
-        p_line.used := p_line.used - p_ticket.weight;
+    IF p_place.state = 'g' THEN
+        p_line.used := p_line.used - p_place.weight;
         p_line.holders := p_line.holders - 1;
     ELSE
         p_line.waiting := p_line.waiting - 1;
     END IF;
-    PERFORM holdfast.advance(p_line, CASE WHEN p_ticket.state = 'g' AND p_what = 'r'
-                             THEN p_ticket.seq ELSE 0 END, '', 0, p_trail);
+    PERFORM holdfast.grant_waiters(p_line, CASE WHEN p_place.state = 'g' AND p_what = 'r'
+                             THEN p_place.seq ELSE 0 END, '', 0, p_log);
 END $$;
 
--- Take out all that sessions have, which are gone already.  p_what: as of part().
-CREATE OR REPLACE FUNCTION holdfast.clear(p_sids text[], p_trail integer, p_what text)
+-- Remove everything that belongs to sessions whose rows are deleted already.  p_what: as for
+-- remove_place().
+CREATE OR REPLACE FUNCTION holdfast.remove_sessions(p_sids text[], p_log integer, p_what text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -479,24 +488,25 @@ DECLARE
     v_gone bigint;
     v_now  bigint := holdfast.microseconds();
 BEGIN
-    IF p_trail % 2 = 1 THEN
-        DELETE FROM holdfast.surveyor WHERE sid = ANY (p_sids);
+    IF p_log % 2 = 1 THEN
+        DELETE FROM holdfast.store_watcher WHERE sid = ANY (p_sids);
     END IF;
-    -- What is locked is just being told, and gone then.  To wait for that might be in vain.
+    -- Skip a row that notify_watchers() has locked and is about to delete: waiting for it could
+    -- deadlock.
     DELETE FROM holdfast.watch WHERE (name, sid) IN
         (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
     PERFORM FROM holdfast.line
-    WHERE name IN (SELECT name FROM holdfast.ticket WHERE sid = ANY (p_sids))
+    WHERE name IN (SELECT name FROM holdfast.place WHERE sid = ANY (p_sids))
     ORDER BY name FOR UPDATE;
     FOR v_line.name, v_less, v_left, v_gone IN
-        WITH gone AS (DELETE FROM holdfast.ticket WHERE sid = ANY (p_sids)
+        WITH gone AS (DELETE FROM holdfast.place WHERE sid = ANY (p_sids)
                       RETURNING *),
-             told AS (INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim,
-                                                 slot, note)
+             entries AS (INSERT INTO holdfast.history_entry
+                             (what, time, name, seq, weight, capacity, claim, slot, note)
                       SELECT CASE WHEN g.state = 'g' THEN p_what ELSE 'l' END, v_now, g.name,
                              g.seq, g.weight, l.capacity, g.claim, g.slot, g.note
                       FROM gone g JOIN holdfast.line l ON l.name = g.name
-                      WHERE p_trail >= 2 AND g.state <> 'b' ORDER BY g.name, g.seq)
+                      WHERE p_log >= 2 AND g.state <> 'b' ORDER BY g.name, g.seq)
         SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0),
                count(*) FILTER (WHERE state = 'g'), count(*) FILTER (WHERE state = 'w')
         FROM gone WHERE state <> 'b' GROUP BY name ORDER BY name LOOP
@@ -504,24 +514,24 @@ BEGIN
         v_line.used := v_line.used - v_less;
         v_line.holders := v_line.holders - v_left;
         v_line.waiting := v_line.waiting - v_gone;
-        PERFORM holdfast.advance(v_line, 0, '', 0, p_trail);
+        PERFORM holdfast.grant_waiters(v_line, 0, '', 0, p_log);
     END LOOP;
 END $$;
 
--- A ticket as its owner sees it.
-CREATE OR REPLACE FUNCTION holdfast.show(p_sid text, p_id bigint) RETURNS holdfast.answer
+-- How a place stands, for its owner.
+CREATE OR REPLACE FUNCTION holdfast.own_place(p_sid text, p_id bigint) RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ret holdfast.answer;
 BEGIN
     SELECT 0, t.state::text, t.seq, t.slot, t.since, t.weight, 0, t.asked INTO v_ret
-    FROM holdfast.ticket t WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
+    FROM holdfast.place t WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
     IF NOT FOUND THEN
         v_ret.code := 0;
         v_ret.state := '-';
     ELSIF v_ret.state = 'w' THEN
         SELECT count(*) INTO v_ret.ahead
-        FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
+        FROM holdfast.place t JOIN holdfast.place a ON a.name = t.name
         WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     END IF;
     RETURN v_ret;
@@ -529,8 +539,8 @@ END $$;
 
 -- ---- Sessions ---------------------------------------------------------------------------------
 
--- Open a session (p_fresh), or prove that it is there and take it over to a new connection.
--- Every layout's hello() has these arguments, so that each refuses the clients of all others.
+-- Open a session (p_fresh), or move one that exists to a new connection.  hello() has the same
+-- arguments in every layout, so that each layout can refuse the clients of all others.
 CREATE OR REPLACE FUNCTION holdfast.hello(p_version integer, p_sid text, p_connection bigint,
                                           p_ttl bigint, p_fresh boolean, p_note text,
                                           OUT code integer, OUT version integer, OUT pid integer,
@@ -538,7 +548,7 @@ CREATE OR REPLACE FUNCTION holdfast.hello(p_version integer, p_sid text, p_conne
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_old   bigint;
-    v_trail integer;
+    v_log integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     SELECT head.version INTO version FROM holdfast.head;
@@ -547,14 +557,14 @@ BEGIN
         RETURN;
     END IF;
     PERFORM holdfast.check_texts(p_note, '');
-    PERFORM holdfast.be_sure(); -- see renew()
+    PERFORM holdfast.ensure_durable(); -- see renew()
     pid := pg_backend_pid();
     code := 0;
     IF p_fresh THEN
-        SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- not while set_trail() writes
-        INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, trail)
+        SELECT log INTO v_log FROM holdfast.change_log FOR SHARE; -- not while set_log() writes
+        INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, log)
         VALUES (p_sid, p_connection, nextval('holdfast.renewal'), holdfast.microseconds(), p_ttl,
-                p_note, v_trail)
+                p_note, v_log)
         ON CONFLICT (sid) DO NOTHING;
     END IF;
     SELECT connection INTO v_old FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
@@ -571,8 +581,9 @@ BEGIN
     END IF;
 END $$;
 
--- Our session lives, by this number of this era.  And of those at the head of lines that we wait
--- for: how long their leases are, and since which number they are silent.
+-- Renew the caller's session.  The first row has its new number and the era.  More rows tell of the
+-- sessions at the head of lines that the caller waits for: each ttl, and the lowest renewal number
+-- of a session with that ttl.
 CREATE OR REPLACE FUNCTION holdfast.renew(p_sid text, p_connection bigint)
 RETURNS TABLE (code integer, number bigint, ttl bigint, era text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
@@ -582,103 +593,106 @@ DECLARE
     v_number bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM holdfast.refusal(p_sid, p_connection);
+        PERFORM holdfast.check_session(p_sid, p_connection);
     END IF;
-    PERFORM holdfast.be_sure(); -- whoever saw an older number would bury us too early
-    -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
+    PERFORM holdfast.ensure_durable(); -- or a client that saw an older number expires us too early
+    -- No FOR SHARE first: two such calls would wait for each other.
     UPDATE holdfast.session
     SET renewal = nextval('holdfast.renewal'), renewed = holdfast.microseconds()
     WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_number;
     IF NOT FOUND THEN
-        v_code := holdfast.refusal(p_sid, p_connection);
+        v_code := holdfast.check_session(p_sid, p_connection);
     END IF;
     RETURN QUERY SELECT v_code, coalesce(v_number, 0), 0::bigint, holdfast.era();
     RETURN QUERY
         SELECT 0, min(s.renewal), s.ttl, NULL
-        FROM (SELECT w.name FROM holdfast.ticket w WHERE w.sid = p_sid AND w.state = 'w'
+        FROM (SELECT w.name FROM holdfast.place w WHERE w.sid = p_sid AND w.state = 'w'
               UNION SELECT o.name FROM holdfast.watch o WHERE o.sid = p_sid
               LIMIT 64) AS mine,
-             LATERAL (SELECT h.sid FROM holdfast.ticket h
+             LATERAL (SELECT h.sid FROM holdfast.place h
                       WHERE h.name = mine.name AND h.state <> 'b'
                       ORDER BY h.seq LIMIT 8) AS head,
              holdfast.session s
         WHERE s.sid = head.sid AND s.sid <> p_sid GROUP BY s.ttl;
-    -- In the way of those who survey is everybody.
-    IF EXISTS (SELECT FROM holdfast.surveyor o WHERE o.sid = p_sid) THEN
+    -- A store watch wants to know of every dead session.
+    IF EXISTS (SELECT FROM holdfast.store_watcher o WHERE o.sid = p_sid) THEN
         RETURN QUERY SELECT 0, min(s.renewal), s.ttl, NULL FROM holdfast.session s
                      WHERE s.sid <> p_sid GROUP BY s.ttl;
     END IF;
 END $$;
 
--- Tickets of ours that were granted, asked for or taken away.
-CREATE OR REPLACE FUNCTION holdfast.news(p_sid text)
-RETURNS TABLE (id bigint, state text, news bigint)
+-- The caller's places about which messages were sent: granted, asked for or broken.
+CREATE OR REPLACE FUNCTION holdfast.messages(p_sid text)
+RETURNS TABLE (id bigint, state text, messages bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
-    SELECT t.id, t.state::text, t.news FROM holdfast.ticket t
-    WHERE t.sid = p_sid AND t.news > 0
+    SELECT t.id, t.state::text, t.messages FROM holdfast.place t
+    WHERE t.sid = p_sid AND t.messages > 0
 $$;
 
--- Give up what the owner of a session does not know of (any more).
-CREATE OR REPLACE FUNCTION holdfast.mend(p_sid text, p_connection bigint, p_ids bigint[])
+-- Release all places of a session except p_ids, which its owner still knows of.
+CREATE OR REPLACE FUNCTION holdfast.reclaim(p_sid text, p_connection bigint, p_ids bigint[])
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code integer := holdfast.refusal(p_sid, p_connection);
+    v_code integer := holdfast.check_session(p_sid, p_connection);
     v_id   bigint;
     v_name text;
 BEGIN
     IF v_code <> 0 THEN
         RETURN v_code;
     END IF;
-    FOR v_id, v_name IN SELECT id, name FROM holdfast.ticket
+    FOR v_id, v_name IN SELECT id, name FROM holdfast.place
                 WHERE sid = p_sid AND state <> 'b' AND id <> ALL (p_ids) ORDER BY name LOOP
         PERFORM holdfast.leave(p_sid, p_connection, v_id, v_name);
     END LOOP;
     RETURN 0;
 END $$;
 
--- For administrators: end a session and all it has, if it was not renewed since that renewal
--- (NULL: anyway).
-CREATE OR REPLACE FUNCTION holdfast.bury(p_sid text, p_renewal bigint) RETURNS boolean
+-- For administrators: end a session with all its places if its renewal number is still p_renewal
+-- (NULL: in any case).
+CREATE OR REPLACE FUNCTION holdfast.expire(p_sid text, p_renewal bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail integer;
+    v_log integer;
 BEGIN
     PERFORM holdfast.check_isolation();
-    PERFORM holdfast.be_sure();
+    PERFORM holdfast.ensure_durable();
     DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal)
-    RETURNING trail INTO v_trail;
+    RETURNING log INTO v_log;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM holdfast.clear(ARRAY[p_sid], v_trail, 'x');
+    PERFORM holdfast.remove_sessions(ARRAY[p_sid], v_log, 'x');
     RETURN true;
 END $$;
 
--- The same for sessions that have been silent too long: the caller drew one of p_numbers later,
--- p_ages milliseconds ago by its own clock, and that is longer than their ttl and what clocks may
--- differ.  Never for p_sid.  How many they were: up to 500, and no more than have 1000 places
--- together, but for one session that has more alone.  A call that takes too long is given up, and
--- all it did: a caller that was answered another number than 0 calls again.
+-- End all sessions that have been silent for too long, except p_sid.  The caller drew each of
+-- p_numbers p_ages milliseconds ago, by its own clock.  A session expires if one of these numbers
+-- is not lower than its own and is older than its ttl, plus an allowance for clock drift.
 --
--- An age may be invented.  So the server's clock has to agree, if it can: a session that it saw
--- renewed within the ttl stays.  A clock that was set back keeps the dead for one more ttl at
--- most: a session that was renewed in what is now the future is left to the caller's word.
-CREATE OR REPLACE FUNCTION holdfast.bury_silent(p_sid text, p_era text, p_numbers bigint[],
-                                                p_ages bigint[])
+-- Returns how many sessions expired: up to 500, with no more than 1000 places together unless one
+-- session alone has more.  (A call that takes too long would be cancelled and undone.)  If the
+-- answer is not 0 the caller calls again.
+--
+-- A caller could invent an age, so the server's clock is a second check: a session that the server
+-- saw renewed within its ttl stays.  If that clock was set back, `renewed` may be in the future;
+-- then only the caller's numbers count.  So a wrong clock keeps a dead session for one more ttl at
+-- most.
+CREATE OR REPLACE FUNCTION holdfast.expire_silent(p_sid text, p_era text, p_numbers bigint[],
+                                                  p_ages bigint[])
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_newest bigint := (SELECT max(n) FROM unnest(p_numbers) AS n);
     v_now    bigint := holdfast.microseconds();
     v_sids   text[];
-    v_trail  integer;
+    v_log  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     IF p_era <> holdfast.era() THEN
         RETURN 0;
     END IF;
-    -- Who is locked is just doing something, or being buried.
+    -- A session that is locked is at work, or another call is ending it.
     WITH dead AS (
         SELECT s.sid, s.renewal FROM holdfast.session s
         WHERE s.renewal <= v_newest AND s.sid <> p_sid AND
@@ -688,23 +702,23 @@ BEGIN
         ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED),
     counted AS (
         SELECT sid, row_number() OVER (ORDER BY renewal, sid) AS nth,
-               sum((SELECT count(*) FROM holdfast.ticket t WHERE t.sid = dead.sid))
+               sum((SELECT count(*) FROM holdfast.place t WHERE t.sid = dead.sid))
                    OVER (ORDER BY renewal, sid) AS places
         FROM dead)
     SELECT array_agg(sid) INTO v_sids FROM counted WHERE nth = 1 OR places <= 1000;
     IF v_sids IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM holdfast.be_sure();
-    WITH gone AS (DELETE FROM holdfast.session WHERE sid = ANY (v_sids) RETURNING trail)
-    SELECT bit_or(trail) INTO v_trail FROM gone;
-    PERFORM holdfast.clear(v_sids, v_trail, 'x');
+    PERFORM holdfast.ensure_durable();
+    WITH gone AS (DELETE FROM holdfast.session WHERE sid = ANY (v_sids) RETURNING log)
+    SELECT bit_or(log) INTO v_log FROM gone;
+    PERFORM holdfast.remove_sessions(v_sids, v_log, 'x');
     RETURN cardinality(v_sids);
 END $$;
 
--- Look at the next p_most lines, in the order of names, and forget those that nobody is in
--- and nobody was for a minute (or at all, if there are no sessions).  Tokens go on from the
--- highest.  How many were forgotten.
+-- Look at the next p_most lines, in the order of names, and delete those that are empty and have
+-- been for a minute (or at all, if there are no sessions).  head.floor keeps their highest token.
+-- Returns how many were deleted.
 CREATE OR REPLACE FUNCTION holdfast.sweep_lines(p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -717,7 +731,7 @@ BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT swept INTO v_from FROM holdfast.head FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN -- somebody else is at it
+    IF NOT FOUND THEN -- another client is sweeping
         RETURN 0;
     END IF;
     v_names := ARRAY (SELECT name FROM (
@@ -742,55 +756,56 @@ BEGIN
     RETURN v_count;
 END $$;
 
--- The same; and what is noted down is kept small, and not at all if nobody wants it any more.
+-- The same; it also trims the change log, and turns it off if no store watch is left.
 CREATE OR REPLACE FUNCTION holdfast.sweep(p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail integer;
+    v_log integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM set_config('synchronous_commit', 'off', true);
-    IF (SELECT trail FROM holdfast.trail) > 0 THEN
-        SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE SKIP LOCKED;
-        IF v_trail % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.surveyor) THEN
-            PERFORM holdfast.set_trail(v_trail - 1);
-            DELETE FROM holdfast.change;
+    IF (SELECT log FROM holdfast.change_log) > 0 THEN
+        SELECT log INTO v_log FROM holdfast.change_log FOR UPDATE SKIP LOCKED;
+        IF v_log % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.store_watcher) THEN
+            PERFORM holdfast.set_log(v_log - 1);
+            DELETE FROM holdfast.changed_line;
         END IF;
-        IF v_trail >= 2 THEN
-            PERFORM holdfast.number_past();
+        IF v_log >= 2 THEN
+            PERFORM holdfast.number_history();
         END IF;
     END IF;
     RETURN holdfast.sweep_lines(least(p_most, 10000));
 END $$;
 
--- The end of a session.  p_connection NULL: by its will, whatever connection it is on.  Then its
--- owner is told, should he live; and that it is gone, by this or before, is on disk when it is
--- answered.  Nobody asks for the version first: what would mean something else needs another name.
+-- End a session.  p_connection is NULL if the caller has a session key: then any connection will
+-- do, the owner is notified in case it is alive, and the end of the session, by this call or an
+-- earlier one, is on disk before the answer.  Callers do not check the version first, so a layout
+-- in which the call means something else has to give it another name.
 CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
-    v_trail      integer;
+    v_log      integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     IF p_connection IS NULL THEN
-        PERFORM holdfast.be_sure();
+        PERFORM holdfast.ensure_durable();
     END IF;
-    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
+    SELECT connection, log INTO v_connection, v_log FROM holdfast.session
     WHERE sid = p_sid FOR UPDATE;
     IF v_connection IS NULL OR v_connection <> coalesce(p_connection, v_connection) THEN
-        IF p_connection IS NULL THEN -- a lock: so this is a write, and all before it is on disk
+        IF p_connection IS NULL THEN -- this writes, so the commit waits for the disk
             PERFORM FROM holdfast.head FOR KEY SHARE;
         END IF;
         RETURN 2;
     END IF;
     DELETE FROM holdfast.session WHERE sid = p_sid;
-    PERFORM holdfast.clear(ARRAY[p_sid], v_trail,
+    PERFORM holdfast.remove_sessions(ARRAY[p_sid], v_log,
                            CASE WHEN p_connection IS NULL THEN 'x' ELSE 'r' END);
     IF p_connection IS NULL THEN
-        PERFORM holdfast.tell(p_sid, 'e');
+        PERFORM holdfast.notify(p_sid, 'e');
     ELSE
-        PERFORM holdfast.sweep_lines(100); -- and waits for no disk
+        PERFORM holdfast.sweep_lines(100); -- and do not wait for the disk
     END IF;
     RETURN 0;
 END $$;
@@ -800,12 +815,12 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id bigint,
                                           p_name text, p_weight bigint, p_capacity bigint,
                                           p_claim boolean, p_only_free boolean, p_limit bigint,
-                                          p_note text, p_secret text)
+                                          p_note text, p_grant_secret text)
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail integer;
-    v_line  holdfast.line; -- as it was
+    v_log integer;
+    v_line  holdfast.line; -- before this call
     v_waits boolean;
     v_ret   holdfast.answer;
 BEGIN
@@ -813,16 +828,16 @@ BEGIN
         current_setting('synchronous_commit') = 'off' OR
         current_setting('client_min_messages') = 'error' OR p_weight < 1 OR
         p_weight > p_capacity OR p_capacity > 4294967295 OR
-        octet_length(p_note) > 8192 OR octet_length(p_secret) > 64 THEN
+        octet_length(p_note) > 8192 OR octet_length(p_grant_secret) > 64 THEN
         PERFORM holdfast.check_isolation();
         PERFORM holdfast.check_shape(p_name, p_weight, p_capacity);
-        PERFORM holdfast.check_texts(p_note, p_secret);
-        PERFORM holdfast.be_sure(); -- a grant must not be forgotten
+        PERFORM holdfast.check_texts(p_note, p_grant_secret);
+        PERFORM holdfast.ensure_durable(); -- a crash must not undo a grant
     END IF;
-    SELECT trail INTO v_trail FROM holdfast.session
+    SELECT log INTO v_log FROM holdfast.session
     WHERE sid = p_sid AND connection = p_connection FOR SHARE;
-    IF v_trail IS NULL THEN
-        v_ret.code := holdfast.refusal(p_sid, p_connection);
+    IF v_log IS NULL THEN
+        v_ret.code := holdfast.check_session(p_sid, p_connection);
         RETURN v_ret;
     END IF;
 
@@ -841,26 +856,26 @@ BEGIN
         v_ret.code := 5;
     END IF;
     IF v_ret.code IS NOT NULL THEN
-        IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
-            RETURN holdfast.show(p_sid, p_id); -- asked before; the answer was lost
+        IF EXISTS (SELECT FROM holdfast.place WHERE sid = p_sid AND id = p_id) THEN
+            RETURN holdfast.own_place(p_sid, p_id); -- a repeat: the first answer was lost
         END IF;
-        v_ret.state := 'r'; -- and one that is in the way
-        v_ret.seq := (SELECT max(seq) FROM holdfast.ticket WHERE name = p_name AND state <> 'b');
+        v_ret.state := 'r'; -- with the seq of a place that is in the way
+        v_ret.seq := (SELECT max(seq) FROM holdfast.place WHERE name = p_name AND state <> 'b');
         RETURN v_ret;
     END IF;
 
-    INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, secret, state, slot, since,
-                                 news, note)
+    INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot, since,
+                                 messages, note)
     VALUES (p_sid, p_id, p_name, greatest(v_line.last + 1, holdfast.microseconds()), p_weight,
-            p_claim, p_secret, CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END,
+            p_claim, p_grant_secret, CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END,
             CASE WHEN v_waits THEN -1
                  ELSE holdfast.free_slot(p_name, p_capacity, v_line.holders) END,
             holdfast.microseconds(), 0, p_note)
     ON CONFLICT (sid, id) DO NOTHING
     RETURNING 0, state, seq, slot, since, weight,
               CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END, NULL INTO v_ret;
-    IF NOT FOUND THEN -- asked before; the answer was lost
-        RETURN holdfast.show(p_sid, p_id);
+    IF NOT FOUND THEN -- a repeat: the first answer was lost
+        RETURN holdfast.own_place(p_sid, p_id);
     END IF;
     UPDATE holdfast.line
     SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_ret.seq,
@@ -869,13 +884,13 @@ BEGIN
         waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
     WHERE name = p_name;
     IF v_line.watched THEN
-        PERFORM holdfast.tell_watchers(p_name);
+        PERFORM holdfast.notify_watchers(p_name);
     END IF;
-    IF v_trail >= 2 THEN
-        PERFORM holdfast.note_past(CASE WHEN v_waits THEN 'e' ELSE 'g' END, t, p_capacity)
-        FROM holdfast.ticket t WHERE sid = p_sid AND id = p_id;
+    IF v_log >= 2 THEN
+        PERFORM holdfast.note_history(CASE WHEN v_waits THEN 'e' ELSE 'g' END, t, p_capacity)
+        FROM holdfast.place t WHERE sid = p_sid AND id = p_id;
     END IF;
-    IF v_trail % 2 = 1 THEN
+    IF v_log % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
     RETURN v_ret;
@@ -886,35 +901,35 @@ CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id 
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_void   text;
-    v_trail  integer;
+    v_log  integer;
     v_line   holdfast.line;
-    v_ticket holdfast.ticket;
+    v_place holdfast.place;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.check_isolation();
     END IF;
-    -- Forgotten in a crash, it is given up again when we are back.
+    -- If a crash undoes this, the client releases the place again when it reconnects.
     v_void := set_config('synchronous_commit', 'off', true);
     code := 0;
     lost := false;
-    SELECT trail INTO v_trail FROM holdfast.session
+    SELECT log INTO v_log FROM holdfast.session
     WHERE sid = p_sid AND connection = p_connection FOR SHARE;
-    IF v_trail IS NULL THEN
-        code := holdfast.refusal(p_sid, p_connection);
+    IF v_log IS NULL THEN
+        code := holdfast.check_session(p_sid, p_connection);
         RETURN;
     END IF;
     SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    DELETE FROM holdfast.ticket
+    DELETE FROM holdfast.place
     WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
-    RETURNING * INTO v_ticket;
-    IF FOUND AND v_line.waiting = 0 AND NOT v_line.watched AND v_trail = 0 THEN
-        UPDATE holdfast.line -- nobody else has to hear of it
-        SET used = used - v_ticket.weight, holders = holders - 1, changes = changes + 1
+    RETURNING * INTO v_place;
+    IF FOUND AND v_line.waiting = 0 AND NOT v_line.watched AND v_log = 0 THEN
+        UPDATE holdfast.line -- nobody to notify, nothing to log
+        SET used = used - v_place.weight, holders = holders - 1, changes = changes + 1
         WHERE name = p_name;
-    ELSIF v_ticket.sid IS NOT NULL THEN
-        PERFORM holdfast.part(v_line, v_ticket, v_trail, 'r');
+    ELSIF v_place.sid IS NOT NULL THEN
+        PERFORM holdfast.remove_place(v_line, v_place, v_log, 'r');
     ELSE
-        lost := EXISTS (SELECT FROM holdfast.ticket
+        lost := EXISTS (SELECT FROM holdfast.place
                         WHERE sid = p_sid AND id = p_id AND state = 'b');
     END IF;
 END $$;
@@ -923,50 +938,51 @@ CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id b
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code integer := holdfast.refusal(p_sid, p_connection); -- a lock: so this is a write
+    v_code integer := holdfast.check_session(p_sid, p_connection); -- it locks a row, so this writes
 BEGIN
-    PERFORM holdfast.be_sure();
+    PERFORM holdfast.ensure_durable();
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
-    RETURN holdfast.show(p_sid, p_id);
+    RETURN holdfast.own_place(p_sid, p_id);
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.amend(p_sid text, p_connection bigint, p_id bigint,
-                                          p_weight bigint)
+CREATE OR REPLACE FUNCTION holdfast.downgrade(p_sid text, p_connection bigint, p_id bigint,
+                                              p_weight bigint)
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code   integer := holdfast.refusal(p_sid, p_connection);
-    v_ticket holdfast.ticket;
+    v_code   integer := holdfast.check_session(p_sid, p_connection);
+    v_place holdfast.place;
     v_line   holdfast.line;
-    v_trail  integer;
+    v_log  integer;
 BEGIN
-    PERFORM holdfast.be_sure();
+    PERFORM holdfast.ensure_durable();
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
-    SELECT trail INTO v_trail FROM holdfast.session WHERE sid = p_sid;
+    SELECT log INTO v_log FROM holdfast.session WHERE sid = p_sid;
     SELECT * INTO v_line FROM holdfast.line
-    WHERE name = (SELECT name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) FOR UPDATE;
-    SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
-        PERFORM holdfast.check_shape(v_line.name, p_weight, v_ticket.weight);
-        IF v_ticket.state = 'g' THEN
-            v_line.used := v_line.used - v_ticket.weight + p_weight;
+    WHERE name = (SELECT name FROM holdfast.place WHERE sid = p_sid AND id = p_id) FOR UPDATE;
+    SELECT * INTO v_place FROM holdfast.place WHERE sid = p_sid AND id = p_id;
+    IF v_place.state <> 'b' AND p_weight < v_place.weight THEN
+        PERFORM holdfast.check_shape(v_line.name, p_weight, v_place.weight);
+        IF v_place.state = 'g' THEN
+            v_line.used := v_line.used - v_place.weight + p_weight;
         END IF;
-        v_ticket.weight := p_weight;
-        UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
-        IF v_trail >= 2 THEN
-            PERFORM holdfast.note_past('d', v_ticket, v_line.capacity);
+        v_place.weight := p_weight;
+        UPDATE holdfast.place SET weight = p_weight WHERE sid = p_sid AND id = p_id;
+        IF v_log >= 2 THEN
+            PERFORM holdfast.note_history('d', v_place, v_line.capacity);
         END IF;
-        PERFORM holdfast.advance(v_line, 0, p_sid, p_id, v_trail);
+        PERFORM holdfast.grant_waiters(v_line, 0, p_sid, p_id, v_log);
     END IF;
-    RETURN holdfast.show(p_sid, p_id);
+    RETURN holdfast.own_place(p_sid, p_id);
 END $$;
 
--- Be told once that a line changes; unless the place p_seq has left it already, or, if that is 0,
--- it has changed since p_stamp (0: not known).
+-- Ask for one message when the line changes.  `changed`: there will be none, because the place
+-- p_seq has left already, or, if p_seq is 0, because the line has changed since p_stamp (0: not
+-- known).
 CREATE OR REPLACE FUNCTION holdfast.watch(p_sid text, p_connection bigint, p_name text,
                                           p_stamp bigint, p_seq bigint,
                                           OUT code integer, OUT changed boolean)
@@ -974,7 +990,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_changes bigint;
 BEGIN
-    code := holdfast.refusal(p_sid, p_connection);
+    code := holdfast.check_session(p_sid, p_connection);
     changed := false;
     IF code <> 0 THEN
         RETURN;
@@ -986,12 +1002,12 @@ BEGIN
         RETURN;
     END IF;
     PERFORM holdfast.make_line(p_name, 1, false);
-    IF p_seq = 0 THEN -- 1: there was no line, which is as good as an empty one
+    IF p_seq = 0 THEN -- stamp 1: there was no line, which is the same as an empty one
         SELECT CASE WHEN p_stamp = 1 THEN holders + waiting > 0
                     ELSE p_stamp > 1 AND p_stamp <> changes END INTO changed
         FROM holdfast.line WHERE name = p_name;
     ELSE
-        changed := NOT EXISTS (SELECT FROM holdfast.ticket
+        changed := NOT EXISTS (SELECT FROM holdfast.place
                                WHERE name = p_name AND seq = p_seq AND state <> 'b');
     END IF;
     IF NOT changed THEN
@@ -1000,69 +1016,71 @@ BEGIN
     END IF;
 END $$;
 
--- ---- Surveys and history --------------------------------------------------------------------------
+-- ---- The store watch and history ---------------------------------------------------------------
 
--- Which lines have changed since the answer of that stamp?  First a row that tells: all may have
--- (unknown); or nothing has, and a message will come, which cannot be relied on yet (unsettled).
--- Then a row for each that has.  p_end: he does not survey any more.
+-- Which lines have changed since the answer with that stamp?  The first row says whether all may
+-- have (unknown), and, if none has, whether the promised message cannot be relied on yet
+-- (unsettled).  Then follows a row for each changed line.  p_end: the caller's store watch ends.
 --
--- A change is told by what is committed, not by when: by the transactions that the last answer
--- could not see yet.  Who makes one sends a message only to those who are armed.  One who read
--- that we are not may still be at work when we are.  So we come back until all have ended that
--- began before we were surely seen to be armed.
-CREATE OR REPLACE FUNCTION holdfast.survey(p_sid text, p_connection bigint, p_stamp bigint,
-                                           p_end integer)
+-- Transactions overlap, so changes are found by transaction and not by time: a line has changed if
+-- the snapshot of the last answer could not see the transaction that changed it last.  A
+-- transaction notifies only store watchers that it sees waiting.  One that began before ours was
+-- visible may still be in progress, so the caller asks again until all such transactions have
+-- ended.
+CREATE OR REPLACE FUNCTION holdfast.watch_store(p_sid text, p_connection bigint, p_stamp bigint,
+                                                p_end integer)
 RETURNS TABLE (code integer, stamp bigint, unsettled boolean, unknown boolean, name text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_me    holdfast.surveyor;
+    v_me    holdfast.store_watcher;
     v_new   boolean;
-    v_trail integer;
+    v_log integer;
     v_names text[];
     v_now   txid_snapshot;
     v_early boolean := false;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    v_new := NOT EXISTS (SELECT FROM holdfast.surveyor WHERE sid = p_sid AND stamp = p_stamp);
-    IF v_new OR p_end = 1 THEN -- before any session
-        SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE;
+    v_new := NOT EXISTS (SELECT FROM holdfast.store_watcher WHERE sid = p_sid AND stamp = p_stamp);
+    IF v_new OR p_end = 1 THEN -- lock this before the session
+        SELECT log INTO v_log FROM holdfast.change_log FOR UPDATE;
     END IF;
-    code := holdfast.refusal(p_sid, p_connection);
+    code := holdfast.check_session(p_sid, p_connection);
     IF code <> 0 THEN
         RETURN QUERY SELECT code, 0::bigint, false, false, NULL::text;
         RETURN;
     END IF;
     IF v_new OR p_end = 1 THEN
-        DELETE FROM holdfast.surveyor WHERE sid = p_sid;
+        DELETE FROM holdfast.store_watcher WHERE sid = p_sid;
         IF p_end = 0 THEN
-            PERFORM holdfast.set_trail(v_trail | 1);
-            INSERT INTO holdfast.surveyor
+            PERFORM holdfast.set_log(v_log | 1);
+            INSERT INTO holdfast.store_watcher
             VALUES (p_sid, holdfast.microseconds(), txid_current_snapshot(), false, NULL)
             RETURNING * INTO v_me;
-        ELSIF v_trail % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.surveyor) THEN
-            PERFORM holdfast.set_trail(v_trail - 1);
-            DELETE FROM holdfast.change;
+        ELSIF v_log % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.store_watcher) THEN
+            PERFORM holdfast.set_log(v_log - 1);
+            DELETE FROM holdfast.changed_line;
         END IF;
         RETURN QUERY SELECT 0, v_me.stamp, false, true, NULL::text;
         RETURN;
     END IF;
 
-    SELECT * INTO v_me FROM holdfast.surveyor WHERE sid = p_sid FOR UPDATE;
+    SELECT * INTO v_me FROM holdfast.store_watcher WHERE sid = p_sid FOR UPDATE;
     SELECT array_agg(c.name), txid_current_snapshot() INTO v_names, v_now
-    FROM (SELECT name FROM holdfast.change
+    FROM (SELECT name FROM holdfast.changed_line
           WHERE NOT txid_visible_in_snapshot(xid, v_me.seen) LIMIT 1001) AS c;
     IF v_names IS NOT NULL THEN
-        UPDATE holdfast.surveyor SET stamp = stamp + 1, seen = v_now, armed = false, settle = NULL
+        UPDATE holdfast.store_watcher
+        SET stamp = stamp + 1, seen = v_now, waits = false, settle = NULL
         WHERE sid = p_sid RETURNING * INTO v_me;
         PERFORM holdfast.forget_changes();
-    ELSIF NOT v_me.armed THEN
-        UPDATE holdfast.surveyor SET armed = true WHERE sid = p_sid;
+    ELSIF NOT v_me.waits THEN
+        UPDATE holdfast.store_watcher SET waits = true WHERE sid = p_sid;
         v_early := true;
     ELSE
         IF v_me.settle IS NULL THEN
-            v_me.settle := txid_current(); -- who did not see us armed has a lower number
-            UPDATE holdfast.surveyor SET settle = v_me.settle WHERE sid = p_sid;
+            v_me.settle := txid_current(); -- higher than any that did not see us waiting
+            UPDATE holdfast.store_watcher SET settle = v_me.settle WHERE sid = p_sid;
         END IF;
         v_early := txid_snapshot_xmax(v_now) < v_me.settle OR EXISTS
             (SELECT FROM txid_snapshot_xip(v_now) AS x WHERE x < v_me.settle);
@@ -1074,63 +1092,63 @@ BEGIN
     END IF;
 END $$;
 
--- What was told to all who survey.
+-- Delete changes that all store watchers have seen.
 CREATE OR REPLACE FUNCTION holdfast.forget_changes() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF (SELECT count(*) FROM (SELECT FROM holdfast.change LIMIT 101) AS c) > 100 THEN
-        DELETE FROM holdfast.change WHERE name IN
-            (SELECT name FROM holdfast.change c WHERE NOT EXISTS
-                 (SELECT FROM holdfast.surveyor s WHERE NOT txid_visible_in_snapshot(c.xid, s.seen))
+    IF (SELECT count(*) FROM (SELECT FROM holdfast.changed_line LIMIT 101) AS c) > 100 THEN
+        DELETE FROM holdfast.changed_line WHERE name IN
+            (SELECT name FROM holdfast.changed_line c WHERE NOT EXISTS
+                 (SELECT FROM holdfast.store_watcher s
+                  WHERE NOT txid_visible_in_snapshot(c.xid, s.seen))
              FOR UPDATE SKIP LOCKED);
     END IF;
 END $$;
 
--- Number the records that were committed since the last time, and forget those that are too old.
--- Of one line none is committed before one that comes earlier.  Our caller has locked
--- holdfast.trail.
-CREATE OR REPLACE FUNCTION holdfast.number_past() RETURNS void
+-- Number the history entries that were committed since the last call, and delete the oldest.  The
+-- entries of one line are committed in their order.  The caller has locked holdfast.change_log.
+CREATE OR REPLACE FUNCTION holdfast.number_history() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_number bigint;
     v_length bigint;
 BEGIN
-    SELECT number, history INTO v_number, v_length FROM holdfast.trail;
+    SELECT number, history INTO v_number, v_length FROM holdfast.change_log;
     WITH fresh AS (SELECT id, v_number + row_number() OVER (ORDER BY id) AS n
-                   FROM holdfast.past WHERE number IS NULL),
+                   FROM holdfast.history_entry WHERE number IS NULL),
          newest AS (SELECT coalesce(max(n), v_number) AS n FROM fresh),
-         gone AS (DELETE FROM holdfast.past p USING newest
+         gone AS (DELETE FROM holdfast.history_entry p USING newest
                   WHERE p.number <= newest.n - v_length OR p.number IS NULL AND p.id IN
                         (SELECT id FROM fresh WHERE fresh.n <= newest.n - v_length)),
-         told AS (UPDATE holdfast.past p SET number = fresh.n FROM fresh, newest
+         numbered AS (UPDATE holdfast.history_entry p SET number = fresh.n FROM fresh, newest
                   WHERE p.id = fresh.id AND fresh.n > newest.n - v_length)
-    UPDATE holdfast.trail SET number = newest.n FROM newest WHERE number <> newest.n;
+    UPDATE holdfast.change_log SET number = newest.n FROM newest WHERE number <> newest.n;
 END $$;
 
--- How much history is to be kept; 0: none, and what there is is forgotten.  Numbers go on from the
--- clock, so that they are higher than all before.
+-- Set how many history entries to keep; 0 keeps none and deletes all.  Numbers start from the
+-- clock, so they are higher than all before.
 CREATE OR REPLACE FUNCTION holdfast.keep_history(p_length integer) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail integer;
+    v_log integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     IF p_length NOT BETWEEN 0 AND 100000 THEN
-        RAISE EXCEPTION 'no length of a history is %', p_length USING ERRCODE = '22023';
+        RAISE EXCEPTION 'a history cannot have % entries', p_length USING ERRCODE = '22023';
     END IF;
-    SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE;
-    PERFORM holdfast.set_trail(CASE WHEN p_length > 0 THEN v_trail | 2 ELSE v_trail & 1 END);
-    UPDATE holdfast.trail SET history = p_length,
+    SELECT log INTO v_log FROM holdfast.change_log FOR UPDATE;
+    PERFORM holdfast.set_log(CASE WHEN p_length > 0 THEN v_log | 2 ELSE v_log & 1 END);
+    UPDATE holdfast.change_log SET history = p_length,
         number = CASE WHEN history = 0 THEN greatest(number, holdfast.microseconds())
                       ELSE number END
     WHERE history <> p_length;
     IF p_length = 0 THEN
-        DELETE FROM holdfast.past;
+        DELETE FROM holdfast.history_entry;
     END IF;
 END $$;
 
--- What happened after that number, to one line or to all (NULL): first a row with the code and the
--- number of the newest record; 6: no history is kept.
+-- The history after that number, of one line or of all (NULL).  The first row has the code and the
+-- number of the newest entry; code 6: no history is kept.
 CREATE OR REPLACE FUNCTION holdfast.history(p_name text, p_after bigint)
 RETURNS TABLE (code integer, number bigint, "time" bigint, what text, name text, seq bigint,
                weight bigint, capacity bigint, claim boolean, slot integer, note text, reason text)
@@ -1141,18 +1159,18 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT history INTO v_length FROM holdfast.trail FOR UPDATE;
+    SELECT history INTO v_length FROM holdfast.change_log FOR UPDATE;
     IF v_length = 0 THEN
         RETURN QUERY SELECT 6, 0::bigint, 0::bigint, NULL, NULL, 0::bigint, 0::bigint, 0::bigint,
                             false, 0, NULL, NULL;
         RETURN;
     END IF;
-    PERFORM holdfast.number_past();
+    PERFORM holdfast.number_history();
     RETURN QUERY SELECT 0, h.number, 0::bigint, NULL, NULL, 0::bigint, 0::bigint, 0::bigint,
-                        false, 0, NULL, NULL FROM holdfast.trail h;
+                        false, 0, NULL, NULL FROM holdfast.change_log h;
     RETURN QUERY SELECT 0, p.number, p.time, p.what::text, p.name, p.seq, p.weight, p.capacity,
                         p.claim, p.slot, p.note, p.reason
-                 FROM holdfast.past p, holdfast.trail h
+                 FROM holdfast.history_entry p, holdfast.change_log h
                  WHERE p.number > CASE WHEN p_after > h.number THEN 0 ELSE p_after END AND
                        (p_name IS NULL OR p.name = p_name)
                  ORDER BY p.number;
@@ -1160,29 +1178,29 @@ END $$;
 
 -- ---- Places of others -------------------------------------------------------------------------
 
--- p_by: by whom, for the history
+-- p_by is for the history: a text that names the caller.
 CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint, p_by text DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_line   holdfast.line;
-    v_ticket holdfast.ticket;
-    v_trail  integer;
+    v_place holdfast.place;
+    v_log  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.check_texts(p_by, '');
-    PERFORM holdfast.be_sure();
-    SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- there may be no session of ours
+    PERFORM holdfast.ensure_durable();
+    SELECT log INTO v_log FROM holdfast.change_log FOR SHARE; -- the caller may have no session
     SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    SELECT * INTO v_ticket FROM holdfast.ticket
+    SELECT * INTO v_place FROM holdfast.place
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    UPDATE holdfast.ticket SET state = 'b', news = news + 1
-    WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(v_line, v_ticket, v_trail, 'b', p_by);
-    PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
+    UPDATE holdfast.place SET state = 'b', messages = messages + 1
+    WHERE sid = v_place.sid AND id = v_place.id;
+    PERFORM holdfast.remove_place(v_line, v_place, v_log, 'b', p_by);
+    PERFORM holdfast.notify(v_place.sid, 'b ' || v_place.id);
     RETURN 0;
 END $$;
 
@@ -1190,36 +1208,36 @@ CREATE OR REPLACE FUNCTION holdfast.ask(p_name text, p_seq bigint, p_why text) R
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_line   holdfast.line;
-    v_ticket holdfast.ticket;
+    v_place holdfast.place;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.check_texts(p_why, '');
     SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    UPDATE holdfast.ticket SET asked = p_why, news = news + 1
-    WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_ticket;
+    UPDATE holdfast.place SET asked = p_why, messages = messages + 1
+    WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_place;
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    IF (SELECT trail FROM holdfast.trail) >= 2 THEN
-        PERFORM holdfast.note_past('a', v_ticket, v_line.capacity, p_why);
+    IF (SELECT log FROM holdfast.change_log) >= 2 THEN
+        PERFORM holdfast.note_history('a', v_place, v_line.capacity, p_why);
     END IF;
-    PERFORM holdfast.tell(v_ticket.sid, 'a ' || v_ticket.id);
+    PERFORM holdfast.notify(v_place.sid, 'a ' || v_place.id);
     RETURN 0;
 END $$;
 
--- Does somebody hold it by that token?  To lock it is a write: a server whose standby was
--- promoted cannot say yes any more.
-CREATE OR REPLACE FUNCTION holdfast.prove(p_name text, p_token bigint) RETURNS boolean
+-- Does a holder have that token?  Locking the row writes, so a former primary whose synchronous
+-- standby was promoted cannot answer yes.
+CREATE OR REPLACE FUNCTION holdfast.verify(p_name text, p_token bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 BEGIN
-    PERFORM holdfast.be_sure();
-    PERFORM FROM holdfast.ticket WHERE name = p_name AND seq = p_token AND state = 'g'
+    PERFORM holdfast.ensure_durable();
+    PERFORM FROM holdfast.place WHERE name = p_name AND seq = p_token AND state = 'g'
     FOR KEY SHARE;
     RETURN FOUND;
 END $$;
 
--- Every place in one line, or in all (NULL); a first row with the stamp alone.  renewal and ttl
--- are its session's.
+-- All places in one line, or in all lines (NULL).  The first row has only the stamp.  renewal and
+-- ttl are those of the place's session.
 CREATE OR REPLACE FUNCTION holdfast.list(p_name text)
 RETURNS TABLE (stamp bigint, name text, seq bigint, weight bigint, capacity bigint,
                claim boolean, state text, slot integer, since bigint, note text, renewal bigint,
@@ -1230,22 +1248,22 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     UNION ALL
     SELECT l.changes, t.name, t.seq, t.weight, l.capacity, l.claim, t.state::text, t.slot,
            t.since, t.note, s.renewal, s.ttl
-    FROM holdfast.ticket t JOIN holdfast.line l ON l.name = t.name
+    FROM holdfast.place t JOIN holdfast.line l ON l.name = t.name
          LEFT JOIN holdfast.session s ON s.sid = t.sid
     WHERE t.state <> 'b' AND (p_name IS NULL OR t.name = p_name)
 $$;
 
--- What the tickets say of each line that has any.
+-- The totals of each line, counted from its places.
 CREATE OR REPLACE FUNCTION holdfast.counted()
 RETURNS TABLE (name text, used bigint, holders bigint, waiting bigint, claim boolean, last bigint)
 LANGUAGE sql STABLE AS $$
     SELECT t.name, coalesce(sum(t.weight) FILTER (WHERE t.state = 'g'), 0)::bigint,
            count(*) FILTER (WHERE t.state = 'g'), count(*) FILTER (WHERE t.state = 'w'),
            bool_or(t.claim), max(t.seq)
-    FROM holdfast.ticket t WHERE t.state <> 'b' GROUP BY t.name
+    FROM holdfast.place t WHERE t.state <> 'b' GROUP BY t.name
 $$;
 
--- The lines that count otherwise than their tickets do, as the tickets say.
+-- The lines whose totals differ from their places, with the right totals.
 CREATE OR REPLACE FUNCTION holdfast.miscounted()
 RETURNS TABLE (name text, used bigint, holders bigint, waiting bigint, claim boolean, last bigint)
 LANGUAGE sql STABLE AS $$
@@ -1256,45 +1274,45 @@ LANGUAGE sql STABLE AS $$
           (coalesce(c.used, 0), coalesce(c.holders, 0), coalesce(c.waiting, 0))
 $$;
 
--- For administrators: let lines that were changed by hand count what their tickets say, and grant
--- what is free then.  A line without a row gets the capacity that is in use: others are refused
--- until all have left.  How many lines it was.
+-- For administrators: correct the totals of lines that were changed by hand, and grant what is free
+-- then.  A line without a row gets the capacity that is in use, so other kinds of lock are refused
+-- until it is empty.  Returns how many lines were wrong.
 CREATE OR REPLACE FUNCTION holdfast.recount() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail integer;
+    v_log integer;
     v_wrong record;
     v_line  holdfast.line;
     v_count bigint := 0;
 BEGIN
     PERFORM holdfast.check_isolation();
-    PERFORM holdfast.be_sure();
-    SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE;
+    PERFORM holdfast.ensure_durable();
+    SELECT log INTO v_log FROM holdfast.change_log FOR SHARE;
     FOR v_wrong IN SELECT * FROM holdfast.miscounted() ORDER BY name LOOP
         PERFORM holdfast.make_line(v_wrong.name, greatest(v_wrong.used, 1), v_wrong.claim);
         UPDATE holdfast.line l SET used = m.used, holders = m.holders, waiting = m.waiting,
             last = greatest(l.last, m.last)
         FROM holdfast.miscounted() m WHERE l.name = v_wrong.name AND m.name = l.name
         RETURNING l.* INTO v_line;
-        IF FOUND THEN -- nobody was quicker
-            PERFORM holdfast.advance(v_line, 0, '', 0, v_trail);
+        IF FOUND THEN -- else another call has corrected it
+            PERFORM holdfast.grant_waiters(v_line, 0, '', 0, v_log);
             v_count := v_count + 1;
         END IF;
     END LOOP;
     RETURN v_count;
 END $$;
 
--- For people: how much there is in all lines, and in the one of that name; the highest token;
--- how many lines count otherwise than their tickets do.
-CREATE OR REPLACE FUNCTION holdfast.look(p_name text, OUT sessions bigint, OUT holders bigint,
-                                         OUT waiters bigint, OUT empty bigint,
-                                         OUT name_holders bigint, OUT name_waiters bigint,
-                                         OUT token bigint, OUT wrong bigint)
+-- For doctor: totals of all lines and of the one with that name, the highest token, and how many
+-- lines have wrong totals.
+CREATE OR REPLACE FUNCTION holdfast.overview(p_name text, OUT sessions bigint, OUT holders bigint,
+                                             OUT waiters bigint, OUT empty bigint,
+                                             OUT name_holders bigint, OUT name_waiters bigint,
+                                             OUT token bigint, OUT wrong bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     SELECT (SELECT count(*) FROM holdfast.session),
            coalesce(sum(c.holders), 0)::bigint, coalesce(sum(c.waiting), 0)::bigint,
            (SELECT count(*) FROM holdfast.line l WHERE NOT EXISTS
-               (SELECT FROM holdfast.ticket t WHERE t.name = l.name AND t.state <> 'b')),
+               (SELECT FROM holdfast.place t WHERE t.name = l.name AND t.state <> 'b')),
            coalesce(sum(c.holders) FILTER (WHERE c.name = p_name), 0)::bigint,
            coalesce(sum(c.waiting) FILTER (WHERE c.name = p_name), 0)::bigint,
            greatest((SELECT max(last) FROM holdfast.line), (SELECT floor FROM holdfast.head)),
@@ -1304,9 +1322,9 @@ $$;
 
 -- ---- For the data that a lock protects ----------------------------------------------------------
 
--- Call it first in a transaction that changes what the lock protects: it fails if a later
--- holder was here before, and keeps later ones out until the transaction ends.  Of those who
--- hold a lock together, as readers do, each may come whenever he still holds it.
+-- Call it first in a transaction that changes what the lock protects.  It fails if a later holder
+-- has called it before, and keeps later holders out until the transaction ends.  Holders that share
+-- a lock, as readers do, may call it in any order while they hold it.
 CREATE OR REPLACE FUNCTION holdfast.fence(p_name text, p_token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -1316,11 +1334,11 @@ BEGIN
     INSERT INTO holdfast.fence AS f VALUES (p_name, p_token)
     ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, p_token);
     SELECT token INTO v_token FROM holdfast.fence WHERE name = p_name;
-    IF v_token > p_token AND NOT EXISTS (SELECT FROM holdfast.ticket WHERE name = p_name AND
+    IF v_token > p_token AND NOT EXISTS (SELECT FROM holdfast.place WHERE name = p_name AND
                                          seq = p_token AND state = 'g') THEN
-        RAISE EXCEPTION 'the lock "%" was ours by token %, but token % was here since',
-            p_name, p_token, v_token USING ERRCODE = 'HF002',
-            HINT = 'Roll back: somebody else holds the lock by now.';
+        RAISE EXCEPTION 'token % of the lock "%" is stale: token % has been here since',
+            p_token, p_name, v_token USING ERRCODE = 'HF002',
+            HINT = 'Roll back: another holder has the lock by now.';
     END IF;
 END $$;
 

@@ -1,8 +1,5 @@
-/* store.c - the PostgreSQL store: puts the parts of this folder together.
- *
- * process() reads what has come, begins what waits (remote/task.c), and sends the next
- * call.
- */
+/* store.c - the PostgreSQL store: open, close and process, which call the parts in
+ * turn. */
 #include "store/postgres/postgres.h"
 
 #include "base/fork.h"
@@ -20,7 +17,7 @@
 static_assert(offsetof(struct hf_pg, served) == 0, "the store");
 static_assert(offsetof(struct hf_pg_task, base) == 0, "a task");
 
-/* ---- What served/ needs of us ---------------------------------------------------- */
+/* ---- For served/ ----------------------------------------------------------------- */
 
 static void add_wish(struct hf_served *served, const struct hf_req *req)
 {
@@ -31,7 +28,7 @@ static void add_wish(struct hf_served *served, const struct hf_req *req)
     hf_pg_add_number(served, req->limit);
 }
 
-/* Of the first row; true is 1. */
+/* A field of the first row; true is 1. */
 static int64_t first_number(const void *reply, size_t index)
 {
     return hf_pg_bool(reply, 0, (int)index) ? 1 : hf_pg_number(reply, 0, (int)index);
@@ -42,14 +39,15 @@ static const char *first_text(const void *reply, size_t index)
     return hf_pg_text(reply, 0, (int)index);
 }
 
-/* It only joins the queue, so nothing can break. */
+/* It is only queued, so the link cannot break now. */
 static bool renew(struct hf_served *served)
 {
     hf_pg_renew((struct hf_pg *)served);
     return true;
 }
 
-/* Nobody may tell us: there is a pooler, or the server had no room for the message. */
+/* Ask again then: no message may come, because of a pooler or a full queue in the
+ * server. */
 static hf_time watch_until(struct hf_served *served, const void *reply)
 {
     const struct hf_pg *pg = (const struct hf_pg *)served;
@@ -58,9 +56,9 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return pg->remote.now + (hf_pg_polls(pg) ? 250 * HF_MS : pg->config.ttl / 3);
 }
 
-/* { 0, stamp, unsettled, unknown }: the same.  Unsettled: those who do not know yet that we
- * wait are still at work. */
-static hf_time survey_until(struct hf_served *served, const void *reply)
+/* The same; the answer is { 0, stamp, unsettled, unknown }.  Unsettled: a transaction
+ * that did not see us waiting may still be in progress. */
+static hf_time store_watch_until(struct hf_served *served, const void *reply)
 {
     const struct hf_pg *pg = (const struct hf_pg *)served;
 
@@ -69,21 +67,21 @@ static hf_time survey_until(struct hf_served *served, const void *reply)
                                                        : pg->config.ttl / 3);
 }
 
-/* Behind the first row. */
+/* The rows after the first. */
 static const char *changed_name(const void *reply, size_t index)
 {
     return index < INT_MAX ? hf_pg_text(reply, (int)index + 1, 4) : NULL;
 }
 
-/* LISTEN goes out before the call that a WATCH is about to make.  What happened to our places
- * before LISTEN is fetched right behind it. */
-static void want_news(struct hf_served *served, bool at_once)
+/* Send LISTEN before the call that a WATCH is about to make. */
+static void want_messages(struct hf_served *served, bool at_once)
 {
-    hf_pg_news_want((struct hf_pg *)served, at_once);
-    hf_pg_news_run((struct hf_pg *)served);
+    hf_pg_listen_want((struct hf_pg *)served, at_once);
+    hf_pg_listen_run((struct hf_pg *)served);
 }
 
-/* No renew_in: the answer to a renewal tells observe.c when somebody in our way may be dead. */
+/* No renew_in: the answer to a renewal tells expiry.c when a session in our way may be
+ * dead. */
 static const struct hf_served_ops ops = {
     .task_size = sizeof(struct hf_pg_task),
     .begin = hf_pg_task_begin,
@@ -97,14 +95,14 @@ static const struct hf_served_ops ops = {
     .number = first_number,
     .text = first_text,
     .list = hf_pg_list,
-    .examine = hf_pg_examine,
+    .diagnose = hf_pg_diagnose,
     .session_gone = hf_pg_session_restart,
     .renew = renew,
     .watch_until = watch_until,
-    .survey_until = survey_until,
+    .store_watch_until = store_watch_until,
     .changed = changed_name,
     .history = hf_pg_history,
-    .want_news = want_news,
+    .want_messages = want_messages,
     .waiter_may_hold = true,
 };
 
@@ -113,7 +111,7 @@ static hf_time postgres_wake(const struct hf_pg *pg)
     hf_time wake = hf_sooner(hf_dial_wake(&pg->dial), hf_pg_session_wake(pg));
 
     wake = hf_sooner(wake, hf_pg_cancel_wake(pg));
-    wake = hf_sooner(wake, hf_sooner(hf_pg_news_wake(pg), hf_pg_observe_wake(pg)));
+    wake = hf_sooner(wake, hf_sooner(hf_pg_listen_wake(pg), hf_pg_expiry_wake(pg)));
     return hf_sooner(wake, hf_served_watches_wake(&pg->served));
 }
 
@@ -129,14 +127,14 @@ static void postgres_process(struct hf_store *store, hf_time now, bool readable)
     hf_dial_run(&pg->dial, readable);
     hf_served_watches_run(&pg->served);
     bool more = hf_remote_run(&pg->remote);
-    hf_pg_observe_run(pg);
-    hf_pg_news_run(pg);
+    hf_pg_expiry_run(pg);
+    hf_pg_listen_run(pg);
     hf_pg_session_run(pg);
     hf_pg_link_flush(pg);
     store->wake = more || store->wake == 0 ? 0 : postgres_wake(pg);
 }
 
-/* ---- Both ends of its life ------------------------------------------------------ */
+/* ---- Open and close ------------------------------------------------------------- */
 
 static void postgres_close(struct hf_store *store)
 {
@@ -173,8 +171,8 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
                                ? &hf_postgresql_store
                                : &hf_postgres_store;
     pg->session.due = HF_NEVER;
-    hf_pg_observe_init(pg);
-    pg->news.wanted = pg->news.poll = HF_NEVER;
+    hf_pg_expiry_init(pg);
+    pg->listen.wanted = pg->listen.poll = HF_NEVER;
     hf_pg_link_init(pg, config->seed);
     *ret = &pg->served.base;
     return 0;
@@ -189,10 +187,10 @@ static const char *const params[] = { "ttl", "polling", "history", NULL };
 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true, .load = hf_pq_load, \
-                     .surveys = true, .recalls = true, \
+                     .store_watches = true, .recalls = true, \
                      .open = postgres_open, .close = postgres_close, .submit = hf_remote_submit, \
                      .cancel = hf_remote_cancel, .process = postgres_process,               \
-                     .will = hf_served_will, .schema = hf_pg_schema_print }
+                     .key = hf_served_session_key, .schema = hf_pg_schema_print }
 /* clang-format on */
 
 const struct hf_store_impl hf_postgres_store = IMPL("postgres");

@@ -1,4 +1,4 @@
-/* auth.c - who we are: from a file, the URL or the environment. */
+/* auth.c - user and password: from a file, the URL or the environment. */
 #include "store/param.h"
 #include "store/redis/inner.h"
 
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUTH_MAX 4096 /* some clouds have tokens for passwords */
+#define AUTH_MAX 4096 /* some cloud services use tokens as passwords */
 #define VARIABLE "HOLDFAST_REDIS_AUTH"
 
-/* "user:password", ":password", or "password" where that cannot be a user. */
+/* "user:password", ":password"; or "password" if `bare`. */
 static int take_credentials(struct hf_redis_config *ret, const char *text, bool bare,
                             char *errmsg, const char *where)
 {
@@ -17,14 +17,14 @@ static int take_credentials(struct hf_redis_config *ret, const char *text, bool 
     const char *password = colon != NULL ? colon + 1 : bare ? text : "";
     size_t      length = colon != NULL ? (size_t)(colon - text) : 0;
 
-    assert(ret->user == NULL && ret->password == NULL); /* of all places one counts */
+    assert(ret->user == NULL && ret->password == NULL); /* only one source counts */
     if (password[0] == '\0')
         return hf_param_complain(
             errmsg, "no password in", where,
             "write user:password, or :password if there are no users");
     if (strlen(text) > AUTH_MAX)
-        return hf_param_complain(errmsg, "too long a password in", where,
-                                 "4096 bytes are possible");
+        return hf_param_complain(errmsg, "password too long in", where,
+                                 "at most 4096 bytes");
     ret->password = strdup(password);
     if (length > 0)
         ret->user = strndup(text, length);
@@ -33,7 +33,7 @@ static int take_credentials(struct hf_redis_config *ret, const char *text, bool 
     return 0;
 }
 
-/* The file counts more than the URL, and that more than the environment. */
+/* The file wins over the URL, and the URL over the environment. */
 int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg)
 {

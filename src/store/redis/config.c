@@ -5,7 +5,7 @@
  *     redis+unix:/path/of/socket?db=...
  *     redis+sentinel://[user:password@]host[:port],host.../SERVICE?db=...
  *
- * Who we are, in the URL or elsewhere, is read by auth.c.
+ * auth.c reads user and password.
  */
 #include "store/param.h"
 #include "store/redis/inner.h"
@@ -29,7 +29,7 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* From 0 to `most`, and nothing else; -1: no. */
+/* Parse a number from 0 to `most`; -1: it is none. */
 static int parse_small(const char *text, int most)
 {
     size_t length = strspn(text, "0123456789");
@@ -40,9 +40,9 @@ static int parse_small(const char *text, int most)
     return atoi(text);
 }
 
-/* ---- Servers -------------------------------------------------------------------- */
+/* ---- Servers ------------------------------------------------------------------ */
 
-/* A majority is one of the Sentinels that are named, so none may count twice. */
+/* A majority is counted among the Sentinels named, so none may be named twice. */
 static const struct hf_server *find_double(const struct hf_redis_config *config)
 {
     for (const struct hf_server *one = config->server;
@@ -70,22 +70,23 @@ static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
     assert(count <= HF_REDIS_SERVERS);
     ret->servers = (size_t)count;
     const struct hf_server *twice = sentinel ? find_double(ret) : NULL;
-    return twice == NULL ? 0
-                         : hf_param_complain(errmsg, "two Sentinels cannot both be",
-                                             twice->host, "name each Sentinel once");
+    return twice == NULL
+               ? 0
+               : hf_param_complain(errmsg, "the same Sentinel twice:", twice->host,
+                                   "name each Sentinel once");
 }
 
-/* "/path" or "///path".  Anything else may be a password. */
+/* "/path" or "///path".  Never echo anything else: it may contain a password. */
 static int set_path(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
     const char *path = strncmp(text, "///", 3) == 0 ? text + 2 : text;
 
     if (path[0] != '/' || path[1] == '/' || path[1] == '\0')
-        return hf_param_complain(errmsg, "no path of a socket in",
+        return hf_param_complain(errmsg, "missing socket path in",
                                  "redis+unix:", "write redis+unix:/path/of/socket");
     if (strlen(path) >= sizeof ret->path)
-        return hf_param_complain(errmsg, "no socket can have a path as long as", path,
-                                 "107 bytes are possible");
+        return hf_param_complain(errmsg, "socket path too long:", path,
+                                 "at most 107 bytes");
     snprintf(ret->path, sizeof ret->path, "%s", path);
     return 0;
 }
@@ -95,7 +96,7 @@ static int set_service(struct hf_redis_config *ret, const char *text, char *errm
     if (text[0] == '\0' || strchr(text, '/') != NULL || !is_printable(text) ||
         strlen(text) >= sizeof ret->service)
         return hf_param_complain(
-            errmsg, "no service of the Sentinels is", text,
+            errmsg, "bad Sentinel service name", text,
             "write redis+sentinel://host:26379/SERVICE, a database as ?db=");
     snprintf(ret->service, sizeof ret->service, "%s", text);
     return 0;
@@ -106,7 +107,7 @@ static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
     int db = parse_small(text, DB_MAX);
 
     if (db < 0)
-        return hf_param_complain(errmsg, "no number of a database is", text,
+        return hf_param_complain(errmsg, "bad database number", text,
                                  "write redis://host:6379/0 or ?db=0");
     ret->db = db;
     return 0;
@@ -135,10 +136,10 @@ static int split_url(struct hf_redis_config *ret, char *text, bool sentinel, cha
     return r;
 }
 
-/* ---- Parameters ----------------------------------------------------------------- */
+/* ---- Parameters --------------------------------------------------------------- */
 
-/* The braces make all keys of a namespace live in one slot of a cluster; so there may be
- * no others. */
+/* The braces put all keys of a namespace into one slot of a cluster.  So the prefix
+ * itself must not contain any. */
 static int set_prefix(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
     static_assert(PREFIX_MAX + sizeof "{}" <= sizeof ret->prefix, "any prefix fits");
@@ -146,8 +147,8 @@ static int set_prefix(struct hf_redis_config *ret, const char *text, char *errms
         text = "holdfast";
     if (text[0] == '\0' || strlen(text) > PREFIX_MAX || !is_printable(text) ||
         strpbrk(text, "{}") != NULL)
-        return hf_param_complain(errmsg, "no prefix of keys is", text,
-                                 "1 to 100 of ASCII, without blanks and braces");
+        return hf_param_complain(errmsg, "bad key prefix", text,
+                                 "1 to 100 ASCII characters, no blanks, no braces");
     snprintf(ret->prefix, sizeof ret->prefix, "{%s}", text);
     return 0;
 }
@@ -164,12 +165,12 @@ static int set_replicas(struct hf_redis_config *ret, const char *text, char *err
 {
     ret->replicas = text != NULL ? parse_small(text, REPLICAS_MAX) : 0;
     if (ret->replicas < 0)
-        return hf_param_complain(errmsg, "no number of replicas is", text,
-                                 "from 0 to 100 are possible");
+        return hf_param_complain(errmsg, "bad number of replicas", text,
+                                 "write a number from 0 to 100");
     return 0;
 }
 
-/* ?db=, which must not contradict what is behind the host. */
+/* ?db=, which must not contradict the /db behind the host. */
 static int set_db_param(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
     int before = ret->db;
@@ -201,7 +202,7 @@ static int set_params(struct hf_redis_config *ret, const struct hf_config *confi
     return r == 0 ? hf_redis_config_auth(ret, config, errmsg) : r;
 }
 
-/* ---- Both ends ------------------------------------------------------------------ */
+/* ---- Both ends ---------------------------------------------------------------- */
 
 int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg)
@@ -225,7 +226,7 @@ int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *co
     if (r < 0)
         hf_redis_config_finish(ret);
     else
-        assert((ret->servers == 0) == (ret->path[0] != '\0')); /* one or the other */
+        assert((ret->servers == 0) == (ret->path[0] != '\0')); /* exactly one is given */
     return r;
 }
 

@@ -1,9 +1,9 @@
-/* replicas.c - with replicas=n, a grant counts only once n replicas have heard of it.
+/* replicas.c - with replicas=n, a grant counts only once n replicas have it.
  *
- * WAIT tells how many replicas have what the same connection wrote before it.  So the last
- * thing written on it must not be older than the grant: ENTER that was granted, or a read
- * that leaves a mark (task.c).  If too few replicas answer, the request fails, and the
- * client gives the place up.
+ * WAIT returns how many replicas have everything that this connection wrote before.  So
+ * the last write on it must not be older than the grant: it is either the ENTER that
+ * was granted, or a read that also writes (see task.c).  If too few replicas answer,
+ * the request fails, and the client gives the place up.
  */
 #include "store/redis/inner.h"
 
@@ -15,11 +15,12 @@ static void too_few(struct hf_redis *redis, struct hf_served_task *task, long lo
     char server[300];
 
     assert(count < redis->config.replicas);
-    hf_task_fail(&task->base, HF_ESTORE,
-                 "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
-                 "ours, so it is given up",
-                 hf_dial_show(redis->remote.dial, server, sizeof server), count,
-                 redis->config.replicas, task->base.req->name);
+    hf_task_fail(
+        &task->base, HF_ESTORE,
+        "Redis at %.100s: only %lld of %d replicas have the grant of \"%.60s\", so "
+        "it is given up",
+        hf_dial_show(redis->remote.dial, server, sizeof server), count,
+        redis->config.replicas, task->base.req->name);
 }
 
 static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -33,7 +34,8 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     if (reply->type != REDIS_REPLY_INTEGER || reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0);
     } else if (place == NULL) {
-        hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody wants to know */
+        hf_task_finish(&task->base,
+                       HF_EDOWN); /* the place is gone, and so is the question */
     } else {
         place->safe = true;
         hf_served_show(task);

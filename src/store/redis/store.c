@@ -1,7 +1,7 @@
-/* store.c - the Redis store: puts the parts of this folder together.
+/* store.c - the Redis store: process(), open and close.
  *
- * process() reads what has come, begins what waits (remote/task.c), and sends it all at
- * once.
+ * process() reads what has arrived, begins waiting requests (remote/task.c), and
+ * flushes once.
  */
 #include "store/redis/redis.h"
 
@@ -16,17 +16,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PUT_OFF 8 /* so often at most news is put off in a row */
+#define PUT_OFF 8 /* messages are read at least in every eighth run */
 
-/* Each is cast to its first member, and back. */
+/* These are cast to their first member, and back. */
 static_assert(offsetof(struct hf_redis, served) == 0, "the store");
 static_assert(offsetof(struct hf_redis_task, base) == 0, "a task");
 static_assert(offsetof(struct hf_redis_conn, dial) == 0, "a connection");
 static_assert(offsetof(struct hf_redis_sentinel, conn) == 0, "a Sentinel's");
 
-/* ---- What served/ needs of us ---------------------------------------------------- */
+/* ---- struct hf_served_ops ----------------------------------------------------- */
 
-/* { 0, changed, patience, when a claim may end that is none of ours } */
+/* { 0, changed, patience, when a claim of another program may end } */
 static hf_time watch_until(struct hf_served *served, const void *reply)
 {
     hf_time foreign = hf_redis_time(reply, 3); /* its owner sends no message */
@@ -35,8 +35,8 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return foreign > 0 ? served->remote.now + foreign + HF_MS : 0;
 }
 
-/* { 0, stamp, patience, unknown }: a session may end in silence. */
-static hf_time survey_until(struct hf_served *served, const void *reply)
+/* { 0, seen, patience, unknown }.  A session may end without a message: renew then. */
+static hf_time store_watch_until(struct hf_served *served, const void *reply)
 {
     hf_redis_renew_after((struct hf_redis *)served, hf_redis_time(reply, 2));
     return HF_NEVER;
@@ -47,7 +47,7 @@ static void renew_in(struct hf_served *served, int64_t us)
     hf_redis_renew_after((struct hf_redis *)served, us * 1000);
 }
 
-/* { 0, stamp, patience, unknown, name, ... } */
+/* { 0, seen, patience, unknown, name, ... } */
 static const char *changed_name(const void *reply, size_t index)
 {
     return hf_redis_text(reply, 4 + index);
@@ -55,7 +55,7 @@ static const char *changed_name(const void *reply, size_t index)
 
 static void free_task(struct hf_served_task *task)
 {
-    hf_redis_examine_free(task);
+    hf_redis_diagnose_free(task);
     hf_redis_listing_free(((struct hf_redis_task *)task)->listing);
 }
 
@@ -73,7 +73,7 @@ static const struct hf_served_ops ops = {
     .number = hf_redis_number,
     .text = hf_redis_text,
     .list = hf_redis_list,
-    .examine = hf_redis_examine,
+    .diagnose = hf_redis_diagnose,
     .changed = changed_name,
     .history = hf_redis_history,
     .session_gone = hf_redis_session_restart,
@@ -81,7 +81,7 @@ static const struct hf_served_ops ops = {
     .renew = hf_redis_renew,
     .confirm = hf_redis_replicas_wait,
     .watch_until = watch_until,
-    .survey_until = survey_until,
+    .store_watch_until = store_watch_until,
     .renew_in = renew_in,
 };
 
@@ -90,18 +90,19 @@ static hf_time redis_wake(const struct hf_redis *redis)
     hf_time wake =
         hf_sooner(hf_dial_wake(redis->remote.dial), hf_redis_renew_wake(redis));
 
-    wake = hf_sooner(wake, hf_redis_news_wake(redis));
+    wake = hf_sooner(wake, hf_redis_messages_wake(redis));
     wake = hf_sooner(wake, hf_redis_sentinels_wake(redis));
     return hf_sooner(wake, hf_served_watches_wake(&redis->served));
 }
 
-/* Answers and news have a connection each, and nobody says which of them can be read.  If
- * there was an answer, as a rule that was it.  News that is put off still makes the
- * descriptor readable.  Under a stream of answers it is read now and then, too. */
-static bool may_wait(struct hf_redis_news *news, bool answered)
+/* Answers and messages have a connection each, and epoll does not say which one is
+ * readable.  If an answer was read, it was usually that one, and messages can wait:
+ * they keep the descriptor readable.  Under a steady stream of answers they are still
+ * read now and then. */
+static bool may_wait(struct hf_redis_messages *messages, bool answered)
 {
-    news->put_off = answered ? (news->put_off + 1) % PUT_OFF : 0;
-    return news->put_off != 0;
+    messages->put_off = answered ? (messages->put_off + 1) % PUT_OFF : 0;
+    return messages->put_off != 0;
 }
 
 static void redis_process(struct hf_store *store, hf_time now, bool readable)
@@ -115,31 +116,31 @@ static void redis_process(struct hf_store *store, hf_time now, bool readable)
     hf_time heard = redis->remote.dial->heard;
     hf_dial_run(redis->remote.dial, readable);
     bool answered = redis->remote.dial->heard != heard;
-    bool others = readable && !may_wait(&redis->news, answered);
+    bool others = readable && !may_wait(&redis->messages, answered);
     hf_redis_sentinels_run(redis, others);
-    hf_redis_news_run(redis, others);
+    hf_redis_messages_run(redis, others);
     hf_served_watches_run(&redis->served);
     bool more = hf_remote_run(&redis->remote);
     hf_redis_renew_run(redis);
     hf_dial_flush(redis->remote.dial);
-    hf_redis_news_run(redis, false);
-    hf_dial_flush(&redis->news_conn.dial);
+    hf_redis_messages_run(redis, false);
+    hf_dial_flush(&redis->message_conn.dial);
     store->wake = more || store->wake == 0 ? 0 : redis_wake(redis);
 }
 
-/* ---- Both ends of its life ------------------------------------------------------ */
+/* ---- Both ends of its life ---------------------------------------------------- */
 
 static void redis_close(struct hf_store *store)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
     hf_remote_hush(&redis->remote);
-    hf_dial_close(&redis->news_conn.dial);
+    hf_dial_close(&redis->message_conn.dial);
     hf_redis_bye(redis);
     hf_redis_sentinels_finish(redis);
     hf_dial_close(redis->remote.dial);
-    hf_redis_mend_end(redis);
-    assert(redis->link.conn.first == NULL && redis->news_conn.first == NULL);
+    hf_redis_reclaim_end(redis);
+    assert(redis->link.conn.first == NULL && redis->message_conn.first == NULL);
     hf_served_finish(&redis->served);
     hf_redis_args_finish(&redis->args);
     hf_redis_config_finish(&redis->config);
@@ -153,7 +154,7 @@ static int redis_open_tls(struct hf_redis *redis, const struct hf_config *config
 {
     return hf_remote_open_tls(config, redis->config.secure,
                               redis->config.service[0] != '\0'
-                                  ? "with Sentinel there is none"
+                                  ? "redis+sentinel: does not support TLS"
                                   : "write rediss: to use ca, cert and key",
                               errmsg, &redis->tls);
 }
@@ -199,7 +200,7 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
     redis->served.base.impl = impl_of(config->scheme);
     hf_redis_session_init(redis);
     hf_redis_link_init(redis, config->seed);
-    hf_redis_news_init(redis, config->seed + 1);
+    hf_redis_messages_init(redis, config->seed + 1);
     *ret = &redis->served.base;
     return 0;
 free_tls:
@@ -225,10 +226,10 @@ static const char *const params[] = { "ttl", "prefix",  "replicas", "evicting",
 
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .params = params, .users = true, .load = (loads), \
-                     .surveys = true, .recalls = true, \
+                     .store_watches = true, .recalls = true, \
                      .open = redis_open, .close = redis_close,           \
                      .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process, \
-                     .will = hf_served_will }
+                     .key = hf_served_session_key }
 /* clang-format on */
 
 const struct hf_store_impl hf_redis_store = IMPL("redis", hf_hiredis_load);

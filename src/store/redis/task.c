@@ -1,24 +1,29 @@
-/* task.c - how a verb is put to the server: as a call of a script. */
+/* task.c - a verb becomes a call of a script. */
 #include "store/redis/inner.h"
 
 #include <assert.h>
 
-/* How a verb's script is called.  Behind its keys come who calls, and the line. */
+/* How a verb's script is called.  Behind its keys come the caller and the line's name. */
 struct form {
     enum hf_redis_script script;
-    bool                 own; /* it is about the own place, else about the session */
+    bool                 own; /* the caller is the own place, else the session */
 };
 
 static const struct form forms[] = {
-    [HF_ENTER] = { HF_REDIS_ENTER, true },      [HF_WATCH] = { HF_REDIS_WATCH, false },
-    [HF_LEAVE] = { HF_REDIS_LEAVE, true },      [HF_LIST] = { HF_REDIS_LIST, false },
-    [HF_BREAK] = { HF_REDIS_BREAK, false },     [HF_AMEND] = { HF_REDIS_AMEND, true },
-    [HF_ASK] = { HF_REDIS_ASK, false },         [HF_PROVE] = { HF_REDIS_PROVE, false },
-    [HF_EXAMINE] = { HF_REDIS_EXAMINE, false }, [HF_SURVEY] = { HF_REDIS_SURVEY, false },
+    [HF_ENTER] = { HF_REDIS_ENTER, true },
+    [HF_WATCH] = { HF_REDIS_WATCH, false },
+    [HF_LEAVE] = { HF_REDIS_LEAVE, true },
+    [HF_LIST] = { HF_REDIS_LIST, false },
+    [HF_BREAK] = { HF_REDIS_BREAK, false },
+    [HF_DOWNGRADE] = { HF_REDIS_DOWNGRADE, true },
+    [HF_ASK] = { HF_REDIS_ASK, false },
+    [HF_VERIFY] = { HF_REDIS_VERIFY, false },
+    [HF_DIAGNOSE] = { HF_REDIS_DIAGNOSE, false },
+    [HF_WATCH_STORE] = { HF_REDIS_WATCH_STORE, false },
     [HF_HISTORY] = { HF_REDIS_HISTORY, false },
 };
 
-/* A claim has a key of its own, which has to be named if the script may touch it. */
+/* A claim has a key of its own.  A call must name it if the script may touch it. */
 static bool may_touch_claim(const struct hf_served *served, const struct hf_req *req,
                             const struct form *form)
 {
@@ -37,13 +42,13 @@ static bool may_touch_claim(const struct hf_served *served, const struct hf_req 
     }
 }
 
-/* A read writes, too: to prove that the server can, or so that replicas have something to
- * confirm that is younger than the grant (replicas.c). */
+/* A read also writes, to prove that the server can write, or to give replicas something
+ * to confirm that is younger than the grant (replicas.c). */
 static bool leaves_mark(const struct hf_redis *redis, const struct hf_req *req)
 {
     const struct hf_served_place *place = hf_served_place_find(&redis->served, req->id);
 
-    return req->op == HF_PROVE ||
+    return req->op == HF_VERIFY ||
            (redis->config.replicas > 0 && place != NULL && !place->safe);
 }
 
@@ -63,7 +68,7 @@ static void begin_call(struct hf_served_task *task, const struct form *form)
     if (form->own)
         hf_redis_add_owner(redis, req->id);
     else
-        hf_redis_add_who(redis);
+        hf_redis_add_session(redis);
     if (req->name != NULL || form->script == HF_REDIS_HISTORY ||
         form->script == HF_REDIS_LIST)
         hf_redis_add_note(&redis->served, req->name);
@@ -92,8 +97,8 @@ static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply
         hf_redis_script_load(redis, task->script);
         fault = HF_SERVED_AGAIN;
     }
-    if (fault == HF_SERVED_FINE && hf_redis_number(reply, 0) == HF_REDIS_TRAIL) {
-        redis->trail = true;
+    if (fault == HF_SERVED_FINE && hf_redis_number(reply, 0) == HF_REDIS_NEEDS_LOG) {
+        redis->log_keys = true;
         fault = HF_SERVED_AGAIN;
     }
     hf_served_answered(data, fault, reply);

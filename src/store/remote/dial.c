@@ -9,7 +9,7 @@
 #define PAUSE_FIRST (50 * HF_MS)
 #define PAUSE_LAST  HF_SEC
 
-/* ---- Both ends of its life ------------------------------------------------------ */
+/* ---- Both ends of its life ---------------------------------------------------- */
 
 void hf_dial_init(struct hf_dial *dial, uint64_t seed)
 {
@@ -29,7 +29,7 @@ void hf_dial_init(struct hf_dial *dial, uint64_t seed)
         dial->here = dial->list[hf_dial_next_server(dial)];
 }
 
-/* ---- Steps ---------------------------------------------------------------------- */
+/* ---- Steps -------------------------------------------------------------------- */
 
 void hf_dial_allow_all(struct hf_dial *dial)
 {
@@ -74,7 +74,7 @@ static void begin_dial(struct hf_dial *dial)
     assert(dial->phase == HF_DIAL_RESTING && dial->resolve == NULL);
     end_refusal(dial);
     dial->phase = HF_DIAL_RESOLVING;
-    dial->due = HF_NEVER; /* while it is sought */
+    dial->due = HF_NEVER; /* while others find out where it is */
     dial->detour = false;
     if (dial->next_address < dial->addresses) {
         hf_dial_connect_next(dial);
@@ -121,7 +121,7 @@ void hf_dial_greet_again(struct hf_dial *dial)
     hf_dial_allow_all(dial);
 }
 
-/* ---- Running -------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------ */
 
 static void time_out(struct hf_dial *dial)
 {
@@ -164,7 +164,7 @@ void hf_dial_run(struct hf_dial *dial, bool readable)
         dial->ops->step(dial);
     else if (dial->phase == HF_DIAL_CONNECTING)
         hf_dial_stream_step(dial);
-    /* Before the clock is looked at: after a pause it may have been here long. */
+    /* before checking the clock: after a pause of this process, the answer may be here */
     if (dial->phase >= HF_DIAL_GREETING && (readable || dial->more))
         dial->ops->read(dial);
     if (dial->phase != HF_DIAL_RESTING && dial->phase != HF_DIAL_READY &&

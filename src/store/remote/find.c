@@ -1,11 +1,11 @@
-/* find.c - where the server is: the next of the list, its addresses in turn. */
+/* find.c - where the server is: the next one of the list, and its addresses in turn. */
 #include "store/remote/dial.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
-/* ---- Servers -------------------------------------------------------------------- */
+/* ---- Servers ------------------------------------------------------------------ */
 
 size_t hf_dial_next_server(const struct hf_dial *dial)
 {
@@ -26,7 +26,7 @@ bool hf_dial_is_sought(const struct hf_dial *dial)
     return dial->phase == HF_DIAL_RESOLVING && dial->resolve == NULL;
 }
 
-/* A step begins; should somebody give up before we know more, this is why. */
+/* A step begins.  If the caller gives up before we know more, this is the reason. */
 static void begin_step(struct hf_dial *dial)
 {
     hf_dial_limit(dial);
@@ -34,7 +34,7 @@ static void begin_step(struct hf_dial *dial)
         hf_dial_say(dial, "does not answer");
 }
 
-/* ---- Addresses ------------------------------------------------------------------ */
+/* ---- Addresses ---------------------------------------------------------------- */
 
 void hf_dial_end_look_up(struct hf_dial *dial)
 {

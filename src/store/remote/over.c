@@ -1,4 +1,4 @@
-/* over.c - how a connection ends, what is said about it, and who is tried next. */
+/* over.c - how a connection ends, what is said about it, and which server is next. */
 #include "store/remote/dial.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 
 #define REFUSED_FOR HF_SEC
 
-/* ---- What is said --------------------------------------------------------------- */
+/* ---- Messages ----------------------------------------------------------------- */
 
 static bool is_quiet(const struct hf_dial *dial)
 {
@@ -34,13 +34,13 @@ static void set_link(struct hf_dial *dial, enum hf_link link)
         hf_store_set_link(dial->store, link);
 }
 
-/* ---- Who is next ---------------------------------------------------------------- */
+/* ---- The next server------------------------------------------------------------- */
 
 struct ending {
-    int  refusal; /* tell everybody so; 0: try again soon */
+    int  refusal; /* fail all requests with this; 0: try again soon */
     bool absent;  /* the server is not there */
     bool hangs;
-    int  denial; /* it will not have us: its other addresses need not be tried */
+    int  denial; /* it rejects us: do not try its other addresses */
 };
 
 static void count_try(struct hf_dial *dial, bool absent, bool last)
@@ -49,7 +49,7 @@ static void count_try(struct hf_dial *dial, bool absent, bool last)
         hf_store_tried(dial->store, absent, last && !dial->beside);
 }
 
-/* Longer and longer; but short of a session that is running out meanwhile. */
+/* Pauses grow, but stay short while a session is running out. */
 static hf_time next_pause(struct hf_dial *dial)
 {
     hf_time pause = hf_retry_next(&dial->retry);
@@ -63,14 +63,14 @@ static bool is_last(const struct hf_dial *dial)
     return dial->tried + 1 >= dial->servers;
 }
 
-/* The server in use is the next one, too. */
+/* The server in use is also the next one to try. */
 static void stay(struct hf_dial *dial)
 {
     assert(dial->ops->loyal);
     dial->next = (dial->next + dial->servers - 1) % dial->servers;
 }
 
-/* Say it to every request, instead of letting it wait. */
+/* Fail every request with this, instead of letting it wait. */
 static void begin_refusal(struct hf_dial *dial, int status)
 {
     assert(dial->ops->is_link && status < 0);
@@ -92,7 +92,7 @@ static void refuse(struct hf_dial *dial, int status)
     begin_refusal(dial, status);
 }
 
-/* Another server of the round may have us. */
+/* Another server of the round may accept us. */
 static void note_denial(struct hf_dial *dial, int status)
 {
     if (!dial->ops->is_link)
@@ -101,14 +101,14 @@ static void note_denial(struct hf_dial *dial, int status)
     snprintf(dial->denied, sizeof dial->denied, "%s", dial->store->errmsg);
 }
 
-/* None had us, and one of them will not. */
+/* No server accepted us, and one of them rejected us: report that one. */
 static void refuse_denied(struct hf_dial *dial)
 {
     snprintf(dial->store->errmsg, sizeof dial->store->errmsg, "%s", dial->denied);
     begin_refusal(dial, dial->denial);
 }
 
-/* The next address or server is tried at once; after all of them there is a pause, or a
+/* Try the next address or server at once.  After all of them comes a pause, or a
  * refusal. */
 static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
                           const struct ending *ending)
@@ -137,7 +137,7 @@ static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
     dial->due += next_pause(dial);
 }
 
-/* ---- The end -------------------------------------------------------------------- */
+/* ---- The end ------------------------------------------------------------------ */
 
 static void rest(struct hf_dial *dial)
 {

@@ -21,7 +21,7 @@ const char *hf_server_show(const struct hf_server *server, char *ret, size_t siz
     return ret;
 }
 
-/* The port's number, or 0 if the text is none. */
+/* The port's number; 0: it is none. */
 static uint16_t parse_port(const char *text)
 {
     size_t length = strspn(text, "0123456789");

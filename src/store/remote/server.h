@@ -15,10 +15,10 @@ struct hf_server {
 /* "host:port", "[v6]:port", or the path. */
 const char *hf_server_show(const struct hf_server *server, char *ret, size_t size);
 
-/* "host", "host:port", "[v6]" or "[v6]:port", with commas between; `port` where there is
- * none: how many, 0 included.  HF_EINVAL: too many or a bad one, see hf_param_complain().
- * `text` is taken apart in place; the message shows nothing that follows a colon, which
- * could be a password. */
+/* Parse "host", "host:port", "[v6]" or "[v6]:port", separated by commas; `port` is the
+ * default.  Returns how many, 0 included.  HF_EINVAL: too many or a bad one, see
+ * hf_param_complain().  `text` is cut up in place.  The message shows nothing that
+ * follows a colon, which could be a password. */
 int hf_servers_parse(char *text, const char *port, struct hf_server *ret, size_t max,
                      char *errmsg);
 

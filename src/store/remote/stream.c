@@ -4,14 +4,14 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* Whoever never said a word to a dial beside the link was not there for it. */
+/* On a dial beside the link, a server that never sent a byte counts as absent. */
 static bool is_unreached(const struct hf_dial *dial)
 {
     return dial->phase == HF_DIAL_CONNECTING || (!dial->ops->is_link && dial->heard == 0);
 }
 
-/* A client that took the wrong one of two schemes hears of the other.  Where a server that
- * hangs up may have another reason, both are questions. */
+/* If the URL may have the wrong one of two schemes, suggest the other.  If there may be
+ * other reasons why the server hangs up, put both as questions. */
 static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
 {
     const struct hf_dial_ops *ops = dial->ops;

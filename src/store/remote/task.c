@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of one process(), which others wait for. */
-#define ROUNDS    16   /* callers may keep asking from done() */
-#define BEGUN_MAX 4096 /* a group is begun whole */
+/* Limits of one process(), so that others get their turn. */
+#define ROUNDS    16   /* done() may submit again and again */
+#define BEGUN_MAX 4096 /* but a group is never split */
 
 void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
                     struct hf_dial *dial)
@@ -29,7 +29,7 @@ static void call_done(const struct hf_remote *remote, struct hf_req *req, int st
         req->done(req);
 }
 
-/* ---- WAITING -------------------------------------------------------------------- */
+/* ---- WAITING ------------------------------------------------------------------ */
 
 void hf_remote_submit(struct hf_store *store, struct hf_req *req)
 {
@@ -46,7 +46,7 @@ void hf_remote_submit(struct hf_store *store, struct hf_req *req)
 
 #define STAYS 1
 
-/* What a request that is not at work ends with now; STAYS: with nothing yet. */
+/* The status with which a request that is not at work ends now; STAYS: it does not. */
 static int fate(const struct hf_remote *remote, const struct hf_req *req, int ready)
 {
     if (req->canceled && hf_req_may_end(req, false))
@@ -58,7 +58,7 @@ static int fate(const struct hf_remote *remote, const struct hf_req *req, int re
     return ready;
 }
 
-/* Those that stay keep their order, before what done() submits. */
+/* Requests that stay keep their order, ahead of those that done() submits. */
 static void end_early(struct hf_remote *remote, struct hf_requests *list, int ready)
 {
     struct hf_requests all = *list, stay = { 0 };
@@ -77,7 +77,7 @@ static void end_early(struct hf_remote *remote, struct hf_requests *list, int re
     *list = stay;
 }
 
-/* ---- AT WORK -------------------------------------------------------------------- */
+/* ---- AT WORK ------------------------------------------------------------------ */
 
 static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
 {
@@ -96,7 +96,7 @@ static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
     if (req->op != HF_WATCH && req->op != HF_HISTORY)
         req->stamp = 0;
     req->changes = 0;
-    req->pasts = 0;
+    req->entries = 0;
     return task;
 }
 
@@ -150,14 +150,14 @@ void hf_remote_cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-/* Its request is nobody's any more. */
+/* Detach the task from its request and from all lists. */
 static void take_out(struct hf_task *task)
 {
     struct hf_remote *remote = task->remote;
 
     assert(task->req->work == task);
     remote->ops->end_task(task);
-    unmark_canceled(task); /* the answer was quicker */
+    unmark_canceled(task); /* the answer came first */
     *task->prev = task->next;
     if (task->next != NULL)
         task->next->prev = task->prev;
@@ -208,7 +208,7 @@ void hf_task_again(struct hf_task *task)
     task_free(task);
 }
 
-/* ---- All of them ---------------------------------------------------------------- */
+/* ---- All of them -------------------------------------------------------------- */
 
 static bool may_begin_any(const struct hf_remote *remote)
 {
@@ -232,12 +232,12 @@ static void end_canceled_requests(struct hf_remote *remote)
     }
 }
 
-/* All that is in it now, or as many as may be begun.  What done() submits meanwhile has
- * the next round. */
+/* Begin what is in the list now, or as many as allowed.  What done() submits meanwhile
+ * waits for the next round. */
 static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *begun)
 {
     const struct hf_req *last = list->last;
-    uint64_t             group = 0; /* of the one before */
+    uint64_t             group = 0; /* of the previous one */
     bool                 more = true;
 
     while (more && list->first != NULL && hf_dial_status(remote->dial) > 0) {

@@ -10,22 +10,24 @@
  *     state     it is in    req->work   moves on by
  *     WAITING   `waiting`   NULL        begin, when the dial is READY; canceled; refused;
  *                                       the session is lost
- *     REPEAT    `repeat`    NULL        the same, before all that is WAITING
+ *     REPEAT    `repeat`    NULL        the same, ahead of all that is WAITING
  *     AT WORK   `tasks`     its task    finish, when there is an answer; again, if the
  *                                       server did nothing and may be called once more
  *
- * canceled   What is not at work ends with HF_ECANCELED, if hf_req_may_end() says so.  At
- *            work only a WATCH or SURVEY can end early; the store knows how (`end_watch`).
- * refused    No server wants us (the dial says why): all that is not at work is told so.
- *            But a place that a server may have is to be left, whenever that will be
- *            possible: such a LEAVE waits on.  One that no server has is left already.
- * lost       The session is dead.  All requests end with HF_EDOWN: what comes from then on
- *            is for the next session.
- * The connection broke: what waits waits on.  A task with a call in flight ends by the
- * answer that there is none.  What becomes of the others is up to the store.
+ * canceled   A request that is not at work ends with HF_ECANCELED, if hf_req_may_end()
+ *            allows it.  At work, only a WATCH or WATCH_STORE can end early; the store
+ *            knows how (`end_watch`).
+ * refused    No server accepts us (the dial knows why): all requests that are not at work
+ *            fail with that.  But a LEAVE of a place that a server may have waits until
+ *            it is possible.  One that no server has is left already.
+ * lost       The session is dead.  All requests end with HF_EDOWN; those submitted from
+ *            then on are for the next session.
  *
- * submit() and cancel() only note things down; process() calls hf_remote_run().  done() is
- * called from wherever an answer is complete, and may submit and cancel.
+ * If the connection breaks, waiting requests wait on.  A task with a call in flight gets
+ * NULL as its answer.  The store decides what happens to the others.
+ *
+ * submit() and cancel() only note things down; process() calls hf_remote_run().  done()
+ * is called from wherever an answer is complete, and may submit and cancel.
  */
 #ifndef HF_REMOTE_TASK_H
 #define HF_REMOTE_TASK_H
@@ -46,32 +48,33 @@ struct hf_task {
     struct hf_task   *next_canceled, **prev_canceled; /* prev NULL: it is not canceled */
 };
 
-/* What a store brings. */
+/* Provided by the store. */
 struct hf_remote_ops {
     size_t task_size; /* of its own tasks; they begin as zeros behind struct hf_task */
 
     /* Begin to work on it.  It may be finished at once. */
     void (*begin)(struct hf_task *task);
 
-    /* A WATCH or SURVEY is to end with HF_ECANCELED: now, or as soon as its call is answered. */
+    /* A WATCH or WATCH_STORE is to end with HF_ECANCELED: now, or as soon as its call
+     * is answered. */
     void (*end_watch)(struct hf_task *task);
 
-    /* A task ends: take it out of all lists but ours.  Nothing of it flies any more.
-     * req->status is what it ends with. */
+    /* A task ends with req->status, and has no call in flight: remove it from the store's
+     * own lists. */
     void (*end_task)(struct hf_task *task);
 
-    /* Behind done(), which may have been lent something: free what only the task has.
-     * NULL: nothing. */
+    /* After done(), which may use memory of the task: free what belongs to it.  NULL:
+     * nothing does. */
     void (*free_task)(struct hf_task *task);
 
     /* May a server have this place? */
     bool (*may_have)(const struct hf_remote *remote, uint64_t id);
 
-    /* The session is dead, and that is told: end all tasks, forget all places. */
+    /* The session is dead, and the link is LOST: end all tasks, forget all places. */
     void (*lose)(struct hf_remote *remote);
 };
 
-/* The part that every store with a server has.  Embed it first. */
+/* Embedded first in every store that has a server. */
 struct hf_remote {
     struct hf_store             base;
     const struct hf_remote_ops *ops;
@@ -80,15 +83,15 @@ struct hf_remote {
     struct hf_requests          waiting;
     struct hf_requests          repeat;
     struct hf_task             *tasks, **tasks_end;
-    struct hf_task             *canceled; /* WATCHes that are to end */
-    bool                        cancels;  /* some that are not at work are canceled */
+    struct hf_task             *canceled; /* WATCHes to be ended */
+    bool                        cancels;  /* requests that are not at work are canceled */
     bool                        closing;  /* done() is not called any more */
 };
 
 void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
                     struct hf_dial *dial);
 
-/* Both of close(): nobody is told anything from now on; and, when nothing flies any more,
+/* Both for close().  From now on done() is not called.  And, once no call is in flight:
  * end all tasks. */
 void hf_remote_hush(struct hf_remote *remote);
 void hf_remote_finish(struct hf_remote *remote);
@@ -97,20 +100,20 @@ void hf_remote_finish(struct hf_remote *remote);
 void hf_remote_submit(struct hf_store *store, struct hf_req *req);
 void hf_remote_cancel(struct hf_store *store, struct hf_req *req);
 
-/* End what is canceled or refused, begin what can be begun; some thousands, and no part of
- * a group.  True: there is more, call process() again at once. */
+/* End requests that are canceled or refused, begin those that can be begun: some thousands,
+ * but never a part of a group.  True: there is more, call process() again at once. */
 bool hf_remote_run(struct hf_remote *remote);
 
 /* The session is dead: see above. */
 void hf_remote_lose(struct hf_remote *remote);
 
-/* It ends: done() is called, the task is gone.  The other with errmsg set. */
+/* End it: done() is called, and the task is freed.  hf_task_fail() also sets errmsg. */
 void hf_task_finish(struct hf_task *task, int status);
 void hf_task_fail(struct hf_task *task, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The server did nothing of it, or nothing that is left: it is begun again, before all that
- * was not begun yet, in the same order.  The task is gone. */
+/* The server did nothing, or nothing that lasted: begin the request again, ahead of all
+ * that were not begun yet, in the same order.  The task is freed. */
 void hf_task_again(struct hf_task *task);
 
 #endif

@@ -1,7 +1,7 @@
-/* answer.c - how a place stands: what ENTER, AMEND and the WATCH of a place are answered.
+/* answer.c - how a place stands: the answer to ENTER, DOWNGRADE and the WATCH of a place.
  *
- * The server decides who is granted.  We note down at the place what it said last, and
- * every answer is made of that.
+ * The server decides who is granted.  We store its last answer at the place, and every
+ * request is answered from that.
  */
 #include "store/served/served.h"
 
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY_US ((int64_t)24 * 3600 * 1000000) /* nobody waits longer without a renewal */
+#define DAY_US ((int64_t)24 * 3600 * 1000000) /* no wait without a renewal is longer */
 
-/* { code, state, seq, slot, since, weight, ahead, asked, patience }.  What is left out at
- * the end is 0: where nobody else is, the place is as it was wanted. */
+/* { code, state, seq, slot, since, weight, ahead, asked, patience }.  Missing parts at
+ * the end are 0: in an empty line the place is as requested. */
 struct hf_served_answer hf_served_parse(const struct hf_served *served, const void *reply)
 {
     const struct hf_served_ops *ops = served->ops;
@@ -37,9 +37,9 @@ static void renew_in_time(struct hf_served *served, const struct hf_served_answe
         served->ops->renew_in(served, answer->patience);
 }
 
-/* ---- Taking note ---------------------------------------------------------------- */
+/* ---- Taking note -------------------------------------------------------------- */
 
-/* Without memory it is as if nobody asked. */
+/* Out of memory: as if nobody asked. */
 static void note_asked(struct hf_served_place *place, const char *asked)
 {
     free(place->asked);
@@ -52,7 +52,7 @@ static void take_note(struct hf_served *served, struct hf_served_place *place,
     place->seq = answer->seq;
     if (answer->seq > served->token)
         served->token = answer->seq;
-    /* It never weighs more than was wanted. */
+    /* never more than requested */
     if (answer->weight >= 1 && answer->weight < place->shape.weight)
         place->shape.weight = answer->weight;
     place->doubted = false;
@@ -65,7 +65,7 @@ static void take_note(struct hf_served *served, struct hf_served_place *place,
     }
 }
 
-/* ---- Answering ------------------------------------------------------------------ */
+/* ---- Answering ---------------------------------------------------------------- */
 
 struct hf_standing hf_served_standing(const struct hf_served_place *place)
 {
@@ -95,7 +95,7 @@ void hf_served_show(struct hf_served_task *task)
     hf_task_finish(&task->base, 0);
 }
 
-/* ENTER has taken no place: there was no room, or it had one that somebody took away. */
+/* ENTER got no place: the lock was not free, or the place was taken away meanwhile. */
 static void show_no_place(struct hf_served_task         *task,
                           const struct hf_served_answer *answer)
 {
@@ -110,9 +110,9 @@ static void show_no_place(struct hf_served_task         *task,
     hf_task_finish(&task->base, refused ? HF_EBUSY : 0);
 }
 
-/* Replicas confirm what was written on our connection.  An answer that says "granted" came
- * after that was written, by whomever.  One that does not was overtaken by the message that
- * grants the place, so the grant came later: read it first. */
+/* Replicas confirm what was written before on our connection.  An answer "granted" came
+ * after the grant was written.  Any other answer was overtaken by the message with the
+ * grant, so the grant is younger than the answer: read the place first. */
 static void confirm(struct hf_served_task *task, const struct hf_served_place *place,
                     const struct hf_served_answer *answer)
 {
@@ -124,7 +124,7 @@ static void confirm(struct hf_served_task *task, const struct hf_served_place *p
 
 void hf_served_read(struct hf_served_task *task, const struct hf_served_place *place)
 {
-    task->news = place->news;
+    task->notified = place->notified;
     hf_served_of(task)->ops->begin_read(task);
     hf_served_send(task, hf_served_shown);
 }
@@ -142,8 +142,8 @@ void hf_served_shown(struct hf_served_task *task, int code, const void *reply)
         return;
     }
     if (place != NULL) {
-        assert(task->news <= place->news);
-        place->read = task->news;
+        assert(task->notified <= place->notified);
+        place->read = task->notified;
         place->away |= !there;
         if (there)
             take_note(served, place, &answer);

@@ -1,4 +1,5 @@
-/* call.c - a call of the server, and what becomes of its answer before the verb sees it. */
+/* call.c - a call of the server, and how its answer is checked before the verb gets it.
+ */
 #include "store/served/served.h"
 
 #include <assert.h>
@@ -12,8 +13,8 @@ void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
     hf_served_of(task)->ops->send(task);
 }
 
-/* The server did nothing of it, or nothing that matters: its session is not what it was.
- * If that session was given up meanwhile, the one we have now is none the worse for it. */
+/* The server did nothing, or nothing that counts, because the session has changed.  If
+ * we have given that session up meanwhile, the present one is not affected. */
 static void session_changed(struct hf_served_task *task, enum hf_served_code code)
 {
     struct hf_served           *served = hf_served_of(task);
@@ -72,7 +73,7 @@ bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
         hf_task_again(&task->base);
         break;
     case HF_SERVED_DOWN:
-    case HF_SERVED_MISSING: /* it went under our feet: hello makes it anew */
+    case HF_SERVED_MISSING: /* hello creates it again */
         hf_task_finish(&task->base, HF_EDOWN);
         hf_dial_break(served->remote.dial, NULL);
         break;

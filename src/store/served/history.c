@@ -1,7 +1,7 @@
-/* history.c - HISTORY: what happened, as far as it is kept.
+/* history.c - HISTORY: what happened, as far as the server keeps it.
  *
- * There may be very much of it, and the server may tell it piece by piece.  What was the
- * newest record at the first piece is where we stop.
+ * The server may send it in pieces.  We stop at the entry that was the newest one when
+ * the first piece was sent.
  */
 #include "store/served/served.h"
 
@@ -11,49 +11,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hf_served_past {
-    struct hf_past *record; /* of each, `line` is ours, with note and reason behind it */
-    size_t          count, room;
-    uint64_t        newest; /* at the first piece; 0: there was none yet */
-    uint64_t        seen;   /* up to there all has been told */
+struct hf_served_entries {
+    struct hf_history_row *entry; /* each owns `line`, with note and reason behind it */
+    size_t                 count, room;
+    uint64_t               newest; /* at the first piece; 0: no piece yet */
+    uint64_t               seen;   /* number of the last entry covered */
 };
 
 static void on_history(struct hf_served_task *task, int code, const void *reply);
 
-void hf_served_past_free(struct hf_served_past *past)
+void hf_served_entries_free(struct hf_served_entries *entries)
 {
-    if (past == NULL)
+    if (entries == NULL)
         return;
-    for (size_t i = 0; i < past->count; i++)
-        free((char *)past->record[i].line);
-    free(past->record);
-    free(past);
+    for (size_t i = 0; i < entries->count; i++)
+        free((char *)entries->entry[i].line);
+    free(entries->entry);
+    free(entries);
 }
 
-bool hf_served_recall(struct hf_served_task *task, const struct hf_past *record)
+bool hf_served_history_add(struct hf_served_task       *task,
+                           const struct hf_history_row *entry)
 {
-    struct hf_served_past *past = task->past;
-    size_t line = strlen(record->line) + 1, note = strlen(record->note) + 1;
-    size_t reason = strlen(record->reason) + 1;
+    struct hf_served_entries *entries = task->entries;
+    size_t line = strlen(entry->line) + 1, note = strlen(entry->note) + 1;
+    size_t reason = strlen(entry->reason) + 1;
 
-    struct hf_past *grown =
-        hf_grow(past->record, &past->room, past->count + 1, sizeof *grown);
+    struct hf_history_row *grown =
+        hf_grow(entries->entry, &entries->room, entries->count + 1, sizeof *grown);
     char *text = malloc(line + note + reason);
     if (grown != NULL)
-        past->record = grown;
+        entries->entry = grown;
     if (grown == NULL || text == NULL) {
         free(text);
         return false;
     }
-    struct hf_past *copy = &past->record[past->count++];
-    *copy = *record;
-    copy->line = memcpy(text, record->line, line);
-    copy->note = memcpy(text + line, record->note, note);
-    copy->reason = memcpy(text + line + note, record->reason, reason);
+    struct hf_history_row *copy = &entries->entry[entries->count++];
+    *copy = *entry;
+    copy->line = memcpy(text, entry->line, line);
+    copy->note = memcpy(text + line, entry->note, note);
+    copy->reason = memcpy(text + line + note, entry->reason, reason);
     return true;
 }
 
-static void ask_for_past(struct hf_served_task *task, uint64_t after)
+static void ask_for_history(struct hf_served_task *task, uint64_t after)
 {
     struct hf_served *served = hf_served_of(task);
 
@@ -62,21 +63,21 @@ static void ask_for_past(struct hf_served_task *task, uint64_t after)
     hf_served_send(task, on_history);
 }
 
-void hf_served_recalled(struct hf_served_task *task, uint64_t newest, uint64_t seen)
+void hf_served_history_piece(struct hf_served_task *task, uint64_t newest, uint64_t seen)
 {
-    struct hf_served_past *past = task->past;
-    struct hf_req         *req = task->base.req;
+    struct hf_served_entries *entries = task->entries;
+    struct hf_req            *req = task->base.req;
 
-    if (past->newest == 0)
-        past->newest = newest;
-    if (seen < past->newest && seen > past->seen) { /* not for ever, whatever it says */
-        past->seen = seen;
-        ask_for_past(task, seen);
+    if (entries->newest == 0)
+        entries->newest = newest;
+    if (seen < entries->newest && seen > entries->seen) { /* progress: no endless loop */
+        entries->seen = seen;
+        ask_for_history(task, seen);
         return;
     }
-    req->stamp = past->newest;
-    req->past = past->record;
-    req->pasts = past->count;
+    req->stamp = entries->newest;
+    req->entry = entries->entry;
+    req->entries = entries->count;
     hf_task_finish(&task->base, 0);
 }
 
@@ -92,9 +93,9 @@ static void on_history(struct hf_served_task *task, int code, const void *reply)
 
 void hf_served_history(struct hf_served_task *task)
 {
-    task->past = calloc(1, sizeof *task->past);
-    if (task->past == NULL)
+    task->entries = calloc(1, sizeof *task->entries);
+    if (task->entries == NULL)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else
-        ask_for_past(task, task->base.req->stamp);
+        ask_for_history(task, task->base.req->stamp);
 }

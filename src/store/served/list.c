@@ -1,5 +1,4 @@
-/* list.c - LIST and EXAMINE: every place in one line, or in all; and what a person should know of
- * them, for which each server is called in its own way. */
+/* list.c - LIST and DIAGNOSE. */
 #include "store/served/served.h"
 
 #include "base/grow.h"
@@ -8,38 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count)
+struct hf_place *hf_served_places(struct hf_served *served, size_t count)
 {
-    struct hf_ticket *grown =
-        hf_grow(served->ticket, &served->ticket_room, count, sizeof *grown);
+    struct hf_place *grown =
+        hf_grow(served->listed, &served->listed_room, count, sizeof *grown);
 
     if (grown != NULL)
-        served->ticket = grown;
+        served->listed = grown;
     return grown;
 }
 
 static int by_name_and_seq(const void *a, const void *b)
 {
-    const struct hf_ticket *x = a, *y = b;
-    int                     r = strcmp(x->line, y->line);
+    const struct hf_place *x = a, *y = b;
+    int                    r = strcmp(x->line, y->line);
 
     return r != 0 ? r : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-void hf_served_sort(struct hf_ticket *ticket, size_t count)
+void hf_served_sort(struct hf_place *place, size_t count)
 {
     if (count > 1)
-        qsort(ticket, count, sizeof *ticket, by_name_and_seq);
+        qsort(place, count, sizeof *place, by_name_and_seq);
 }
 
 void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp)
 {
     struct hf_served *served = hf_served_of(task);
 
-    assert(count <= served->ticket_room);
-    hf_served_sort(served->ticket, count);
+    assert(count <= served->listed_room);
+    hf_served_sort(served->listed, count);
     task->base.req->stamp = stamp;
-    task->base.req->line = (struct hf_line){ .ticket = served->ticket, .count = count };
+    task->base.req->line = (struct hf_line){ .place = served->listed, .count = count };
     hf_task_finish(&task->base, 0);
 }
 

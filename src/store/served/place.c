@@ -1,4 +1,4 @@
-/* place.c - the places we have or want, by their ids. */
+/* place.c - the places we have or want, by their ids; and messages about them. */
 #include "store/served/served.h"
 
 #include "base/random.h"
@@ -11,7 +11,7 @@
 
 static struct hf_served_place **bucket(const struct hf_served *served, uint64_t id)
 {
-    /* The store is lent as const, but its buckets are not. */
+    /* the store is const here, its buckets are not */
     return (struct hf_served_place **)&served->place[id % HF_SERVED_BUCKETS];
 }
 
@@ -24,11 +24,11 @@ struct hf_served_place *hf_served_place_find(const struct hf_served *served, uin
     return place;
 }
 
-/* From a stock: to draw one from the kernel takes as long as to draw them all. */
+/* From a stock: one system call costs as much as 32 secrets. */
 static uint64_t draw_secret(struct hf_served *served)
 {
     if (served->secrets == 0) {
-        served->secrets = HF_SERVED_SECRETS;
+        served->secrets = HF_SERVED_SECRET_STOCK;
         hf_random_fill(served->secret, served->secrets);
     }
     return served->secret[--served->secrets];
@@ -52,14 +52,14 @@ struct hf_served_place *hf_served_place_new(struct hf_served    *served,
     place->id = req->id;
     place->shape = req->shape;
     place->slot = -1;
-    place->secret = draw_secret(served);
+    place->grant_secret = draw_secret(served);
     place->next = *bucket(served, req->id);
     *bucket(served, req->id) = place;
     served->places++;
     return place;
 }
 
-/* Those that wait for news of it are begun again. */
+/* The WATCHes that wait for messages about the place are begun again. */
 static void wake_watches(struct hf_served_place *place)
 {
     while (place->watch != NULL)
@@ -100,30 +100,30 @@ void hf_served_places_drop(struct hf_served *served)
     }
 }
 
-void hf_served_place_news(struct hf_served_place *place)
+void hf_served_place_notify(struct hf_served_place *place)
 {
-    place->news++;
+    place->notified++;
     wake_watches(place);
 }
 
-void hf_served_news_all(struct hf_served *served)
+void hf_served_reread_all(struct hf_served *served)
 {
     for (size_t i = 0; i < HF_SERVED_BUCKETS && served->places > 0; i++)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
-            hf_served_place_news(at);
+            hf_served_place_notify(at);
     hf_served_changed(served, NULL);
-    hf_served_survey_ring(served);
+    hf_served_watch_store_ring(served);
 }
 
-void hf_served_place_secret(const struct hf_served_place *place,
-                            char                          ret[HF_SERVED_SECRET])
+void hf_served_grant_secret(const struct hf_served_place *place,
+                            char                          ret[HF_SERVED_GRANT_SECRET])
 {
-    snprintf(ret, HF_SERVED_SECRET, "%016" PRIx64, place->secret);
+    snprintf(ret, HF_SERVED_GRANT_SECRET, "%016" PRIx64, place->grant_secret);
 }
 
-/* ---- Messages ------------------------------------------------------------------- */
+/* ---- Messages ----------------------------------------------------------------- */
 
-/* A place that is granted already learns nothing from it. */
+/* A place that is already granted ignores it. */
 static void on_granted(struct hf_served_place *place, const char *rest)
 {
     int      slot = -1;
@@ -133,8 +133,8 @@ static void on_granted(struct hf_served_place *place, const char *rest)
     if (place->granted)
         return;
     if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) != 3 ||
-        secret != place->secret) {
-        hf_served_place_news(place);
+        secret != place->grant_secret) {
+        hf_served_place_notify(place);
         return;
     }
     place->granted = true;
@@ -148,11 +148,11 @@ bool hf_served_message(struct hf_served *served, const char *text)
     char *rest;
 
     if (strcmp(text, "e") == 0) {
-        served->ops->renew(served); /* the server's answer counts */
+        served->ops->renew(served); /* the answer will tell whether it is true */
         return true;
     }
     if (strcmp(text, "s") == 0) {
-        hf_served_survey_ring(served);
+        hf_served_watch_store_ring(served);
         return true;
     }
     if (text[0] == '\0' || text[1] != ' ')
@@ -169,6 +169,6 @@ bool hf_served_message(struct hf_served *served, const char *text)
     if (text[0] == 'g')
         on_granted(place, rest);
     else
-        hf_served_place_news(place);
+        hf_served_place_notify(place);
     return true;
 }

@@ -1,10 +1,10 @@
-/* verbs.c - the verbs that are one call and its answer: ENTER, AMEND, LEAVE and PROVE of the
- * own place; BREAK, ASK and PROVE of anybody's, by its token.  WATCH is in watch.c. */
+/* verbs.c - the verbs that take one call: ENTER, DOWNGRADE, LEAVE and VERIFY of the own
+ * place; BREAK, ASK and VERIFY of anybody's, by its token.  WATCH is in watch.c. */
 #include "store/served/served.h"
 
 #include <assert.h>
 
-/* ---- ENTER ---------------------------------------------------------------------- */
+/* ---- ENTER -------------------------------------------------------------------- */
 
 static void on_entered(struct hf_served_task *task, int code, const void *reply)
 {
@@ -32,14 +32,14 @@ void hf_served_enter(struct hf_served_task *task)
     const struct hf_req        *req = task->base.req;
     struct hf_served_place     *place = hf_served_place_find(served, req->id);
 
-    assert(req->id != 0); /* it is how a repeat finds its place again */
+    assert(req->id != 0); /* a repeat finds its place by it */
     if (place == NULL && (place = hf_served_place_new(served, req)) == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    char secret[HF_SERVED_SECRET];
-    hf_served_place_secret(place, secret);
-    task->news = place->news;
+    char secret[HF_SERVED_GRANT_SECRET];
+    hf_served_grant_secret(place, secret);
+    task->notified = place->notified;
     ops->begin(task);
     ops->add_wish(served, req);
     ops->add_note(served, req->note);
@@ -47,21 +47,21 @@ void hf_served_enter(struct hf_served_task *task)
     hf_served_send(task, on_entered);
 }
 
-/* ---- AMEND ---------------------------------------------------------------------- */
+/* ---- DOWNGRADE ---------------------------------------------------------------- */
 
-void hf_served_amend(struct hf_served_task *task)
+void hf_served_downgrade(struct hf_served_task *task)
 {
     struct hf_served             *served = hf_served_of(task);
     const struct hf_req          *req = task->base.req;
     const struct hf_served_place *place = hf_served_place_find(served, req->id);
 
-    task->news = place != NULL ? place->news : 0;
+    task->notified = place != NULL ? place->notified : 0;
     served->ops->begin(task);
     served->ops->add_number(served, req->shape.weight);
     hf_served_send(task, hf_served_shown);
 }
 
-/* ---- LEAVE ---------------------------------------------------------------------- */
+/* ---- LEAVE -------------------------------------------------------------------- */
 
 static void on_left(struct hf_served_task *task, int code, const void *reply)
 {
@@ -88,7 +88,7 @@ void hf_served_leave(struct hf_served_task *task)
     hf_served_send(task, on_left);
 }
 
-/* ---- Anybody's place: BREAK, ASK, PROVE ------------------------------------------ */
+/* ---- Anybody's place: BREAK, ASK, VERIFY -------------------------------------- */
 
 static void on_found(struct hf_served_task *task, int code, const void *reply)
 {
@@ -98,7 +98,7 @@ static void on_found(struct hf_served_task *task, int code, const void *reply)
     if (code == HF_SERVED_DONE)
         hf_task_finish(&task->base, 0);
     else
-        hf_task_fail(&task->base, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
+        hf_task_fail(&task->base, req->op == HF_VERIFY ? HF_ELOST : HF_ENOTFOUND,
                      "that place in \"%.100s\" is gone", req->name);
 }
 
@@ -107,18 +107,18 @@ void hf_served_anybody(struct hf_served_task *task)
     struct hf_served    *served = hf_served_of(task);
     const struct hf_req *req = task->base.req;
 
-    assert(req->op == HF_BREAK || req->op == HF_ASK || req->op == HF_PROVE);
+    assert(req->op == HF_BREAK || req->op == HF_ASK || req->op == HF_VERIFY);
     served->ops->begin(task);
     served->ops->add_seq(served, req->token);
-    if (req->op != HF_PROVE)
+    if (req->op != HF_VERIFY)
         served->ops->add_note(served, req->note);
     hf_served_send(task, on_found);
 }
 
-/* ---- PROVE ---------------------------------------------------------------------- */
+/* ---- VERIFY ------------------------------------------------------------------- */
 
-/* If we believe that we hold it and do not, the lock's WATCH hears of that, as always. */
-static void on_proven(struct hf_served_task *task, int code, const void *reply)
+/* If we wrongly believed to hold it, the lock's WATCH is answered as well. */
+static void on_verified(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);
     struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
@@ -132,14 +132,14 @@ static void on_proven(struct hf_served_task *task, int code, const void *reply)
     }
     if (place != NULL && (holds || state != 'w')) {
         place->away = true;
-        hf_served_place_news(place);
+        hf_served_place_notify(place);
     }
     hf_task_fail(&task->base, HF_ELOST, "we do not hold \"%.100s\" (any more)",
                  task->base.req->name);
 }
 
-/* Renew, and read the place right behind that. */
-void hf_served_prove(struct hf_served_task *task)
+/* Renew, and read the place right after that. */
+void hf_served_verify(struct hf_served_task *task)
 {
     struct hf_served *served = hf_served_of(task);
 
@@ -150,5 +150,5 @@ void hf_served_prove(struct hf_served_task *task)
     if (!served->ops->renew(served))
         return;
     served->ops->begin_read(task);
-    hf_served_send(task, on_proven);
+    hf_served_send(task, on_verified);
 }

@@ -1,13 +1,21 @@
-/* link.c - connecting, the session, and losing it.
+/* link.c - opening the files, the session, and losing both.
  *
- * Happy path: the files are found as the last user left them, and opened.  The
- * first ENTER makes what is missing, and a session.
+ * Happy path: we find the files as the last client left them, and open them.  The first
+ * ENTER makes what is missing, and starts a session.
  *
- * Failures: files that do not belong together are used only if nobody can be
- * alive who knew the others.  If ours are deleted, moved or replaced, what we
- * held is lost, and the next request starts over with what is there.
+ * Failures: files that do not belong together are used only if no client of the missing
+ * ones can be alive.  If ours are deleted, moved or replaced, we lose our places, and the
+ * next request starts over with the files that are there.
  */
+#include "store/sqlite/link.h"
+#include "store/sqlite/db/db.h"
+#include "store/sqlite/files/files.h"
+#include "store/sqlite/files/live.h"
+#include "store/sqlite/history/history.h"
 #include "store/sqlite/inner.h"
+#include "store/sqlite/line/line.h"
+#include "store/sqlite/line/own.h"
+#include "store/sqlite/wake/wake.h"
 
 #include "base/fork.h"
 #include "base/random.h"
@@ -18,11 +26,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A client that holds a lock in files that are gone notices within milliseconds, one that only
- * waits within half a second. */
+/* How long we expect clients of the old files to stay: a holder notices within
+ * milliseconds that its files are gone, a waiter within half a second. */
 #define REFUSAL_LIMIT (1500 * HF_MS)
 
-/* ---- Connecting ----------------------------------------------------------------- */
+/* ---- Connecting -------------------------------------------------------------- */
 
 /* FNV-1a. */
 uint64_t hf_sq_hash(const char *text)
@@ -42,14 +50,14 @@ static uint64_t read_boot(void)
 
     if (fd >= 0)
         close(fd);
-    if (n <= 0) /* not to be known: then every time counts as another boot */
+    if (n <= 0) /* unknown: then every call counts as another boot */
         return hf_random();
     text[n] = '\0';
     return hf_sq_hash(text);
 }
 
-/* Has a ticket written down here a living owner, as far as FIFOs can tell?
- * The file that would say so for certain is not the one it was. */
+/* Does any place in the rows have a living owner, as far as FIFOs can tell?  Its liveness
+ * lock would say so for certain, but PATH-live is not the same file any more. */
 static int has_living(struct hf_sq *sq)
 {
     sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_SESSIONS);
@@ -68,32 +76,35 @@ static int refuse_files(struct hf_sq *sq)
         sq->refused = sq->now;
     bool patient = sq->now - sq->refused < REFUSAL_LIMIT;
 
-    return hf_sq_fail(sq, patient ? HF_EDOWN : HF_ESTORE,
-                      "%.80s was deleted or replaced while in use; wait until those who "
-                      "use it have ended, or remove %.80s as well",
-                      sq->files.db, strrchr(sq->files.live, '/') + 1);
+    return hf_sq_fail(
+        sq, patient ? HF_EDOWN : HF_ESTORE,
+        "%.80s was deleted or replaced while in use; wait until the processes "
+        "that use it have ended, or remove %.80s as well",
+        sq->files.db, strrchr(sq->files.live, '/') + 1);
 }
 
-/* The tables are of an older layout, in which nobody has a ticket any more.  Its clients that
- * have the files open see that the head is another before they could meet other tables. */
+/* The tables have an older layout.  Replace them if no client has a place in them.
+ * Older clients that have the files open read the new header before they would read
+ * the new tables. */
 static int replace_layout(struct hf_sq *sq)
 {
-    struct hf_sq_head was = hf_sq_head_start(&sq->live);
-    size_t            sessions = 0, stale = 0;
+    struct hf_sq_header was = hf_sq_header_start(&sq->live);
+    size_t              sessions = 0, stale = 0;
 
-    assert(sq->live.taken);
-    if (was.layout == 0) /* not the PATH-live that they know, perhaps */
+    assert(sq->live.locked);
+    if (was.layout == 0) /* perhaps not the PATH-live that they have open */
         stale = hf_sq_fifo_clean(sq, true, &sessions);
-    if (sessions > stale || hf_sq_live_has_any(&sq->live))
+    if (sessions > stale || hf_sq_live_any_locked(&sq->live))
         return refuse_files(sq);
-    sq->head = hf_sq_head_now(&sq->files);
-    sq->head.db = 0;
-    sq->head.last = was.last;
-    int r = hf_sq_write_head(sq);
+    sq->header = hf_sq_header_now(&sq->files);
+    sq->header.db = 0;
+    sq->header.last = was.last;
+    int r = hf_sq_write_header(sq);
     return r < 0 ? r : hf_sq_db_fill(&sq->db);
 }
 
-/* `make` what is missing, with the gate taken; else it is HF_ENOTFOUND or HF_SQ_OLDER. */
+/* `make`: make what is missing, under the write lock; otherwise HF_ENOTFOUND or
+ * HF_SQ_OLDER. */
 static int open_db(struct hf_sq *sq, bool make)
 {
     char *errmsg = sq->base.errmsg;
@@ -103,7 +114,7 @@ static int open_db(struct hf_sq *sq, bool make)
         r = hf_sq_files_make_db(&sq->files, errmsg);
     if (r == 0)
         r = hf_sq_db_open(&sq->db, &sq->files, errmsg);
-    if (r == HF_ENOTFOUND && make) /* nothing in it */
+    if (r == HF_ENOTFOUND && make) /* it is empty */
         r = hf_sq_db_fill(&sq->db);
     else if (r == HF_SQ_OLDER && make)
         r = replace_layout(sq);
@@ -112,55 +123,56 @@ static int open_db(struct hf_sq *sq, bool make)
     return r == 0 ? hf_sq_files_check(&sq->files, errmsg) : r;
 }
 
-/* With the gate taken.  Files that others know nothing of are not even opened
- * while any of those others lives: SQLite might make a new log beside theirs. */
-static int put_in_order(struct hf_sq *sq)
+/* Under the write lock.  As long as any client of other files is alive, these files
+ * are not even opened: SQLite might make a new log beside theirs. */
+static int repair_files(struct hf_sq *sq)
 {
-    struct hf_sq_head known = hf_sq_head_start(&sq->live);
-    uint64_t          layout = known.layout, ours = (uint64_t)hf_sq_layout;
-    bool              is_known = hf_sq_head_read(&sq->live, &known);
-    bool              lives = hf_sq_live_has_any(&sq->live);
+    struct hf_sq_header known = hf_sq_header_start(&sq->live);
+    uint64_t            layout = known.layout, ours = (uint64_t)hf_sq_layout;
+    bool                is_known = hf_sq_header_read(&sq->live, &known);
+    bool                lives = hf_sq_live_any_locked(&sq->live);
 
-    assert(sq->live.taken && sq->db.handle == NULL);
+    assert(sq->live.locked && sq->db.handle == NULL);
     if (layout > ours || (layout != 0 && layout < ours && lives))
         return hf_sq_files_other_layout(sq->files.db, layout, sq->base.errmsg);
-    sq->head = hf_sq_head_now(&sq->files);
-    bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
+    sq->header = hf_sq_header_now(&sq->files);
+    bool same = is_known && hf_sq_header_same_files(&known, &sq->header);
     if (!same && lives)
         return refuse_files(sq);
     int r = open_db(sq, true);
-    if (r < 0 || (same && hf_sq_current(sq)))
+    if (r < 0 || (same && hf_sq_is_current(sq)))
         return r;
     r = is_known ? 0 : has_living(sq);
     if (r != 0)
         return r < 0 ? r : refuse_files(sq);
-    /* What is known of numbers is kept, and checked as after a boot. */
-    sq->head = hf_sq_head_now(&sq->files);
-    sq->head.last = known.last;
+    /* Numbers go on from the last one, and are checked as after a boot. */
+    sq->header = hf_sq_header_now(&sq->files);
+    sq->header.last = known.last;
     if (is_known)
-        sq->head.kept = known.kept;
-    return hf_sq_write_head(sq);
+        sq->header.kept = known.kept;
+    return hf_sq_write_header(sq);
 }
 
-static bool is_in_order(struct hf_sq *sq)
+static bool header_is_right(struct hf_sq *sq)
 {
-    struct hf_sq_head known;
+    struct hf_sq_header known;
 
-    sq->head = hf_sq_head_now(&sq->files);
-    return hf_sq_head_read(&sq->live, &known) && known.db != 0 &&
-           hf_sq_head_same_files(&known, &sq->head);
+    sq->header = hf_sq_header_now(&sq->files);
+    return hf_sq_header_read(&sq->live, &known) && known.db != 0 &&
+           hf_sq_header_same_files(&known, &sq->header);
 }
 
-/* The usual case, and without the gate.  1 if it was that. */
-static int open_as_they_are(struct hf_sq *sq)
+/* The usual case: the files belong together, and no write lock is needed.  1: they are
+ * open. */
+static int open_unchanged(struct hf_sq *sq)
 {
-    if (!is_in_order(sq))
+    if (!header_is_right(sq))
         return 0;
     int r = open_db(sq, false);
-    if (r == 0 && is_in_order(sq))
+    if (r == 0 && header_is_right(sq))
         return 1;
     hf_sq_db_close(&sq->db);
-    /* Replaced, or emptied, this very moment. */
+    /* Replaced or emptied since we read the header. */
     return r == HF_ENOTFOUND || r == HF_SQ_OLDER ? 0 : r;
 }
 
@@ -168,22 +180,22 @@ static int open_files(struct hf_sq *sq)
 {
     int r = hf_sq_live_open(&sq->live, &sq->files, sq->base.errmsg);
     if (r == 0)
-        r = open_as_they_are(sq);
+        r = open_unchanged(sq);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = hf_sq_gate(sq);
+    r = hf_sq_write_lock(sq);
     if (r < 0)
         return r;
-    /* The gate of a file that is gone keeps nobody out. */
+    /* The lock of a file that is gone keeps nobody out. */
     if (!hf_sq_live_is_at(&sq->live, sq->files.live))
         r = hf_sq_fail(sq, HF_EDOWN, "%.160s was replaced", sq->files.live);
     else
-        r = put_in_order(sq);
-    hf_sq_gate_give(&sq->live);
+        r = repair_files(sq);
+    hf_sq_write_lock_release(&sq->live);
     return r;
 }
 
-static int connect_anew(struct hf_sq *sq, bool make)
+static int check_and_open(struct hf_sq *sq, bool make)
 {
     char *errmsg = sq->base.errmsg;
     int   r = hf_sq_files_check_folder(&sq->files, errmsg);
@@ -198,15 +210,15 @@ static int connect_anew(struct hf_sq *sq, bool make)
         return r < 0 ? r : HF_ENOTFOUND;
     sq->boot = read_boot();
     r = open_files(sq);
-    /* What may be shown was decided when the store was opened. */
+    /* When it was opened, base.shared decided what may be shown to whom. */
     if (r == 0 && !sq->base.shared && hf_sq_files_shared(&sq->files))
-        r = hf_sq_fail(sq, HF_EDENIED, "%.160s is shared with others now; open it anew",
+        r = hf_sq_fail(sq, HF_EDENIED, "%.160s is shared with others now; open it again",
                        sq->files.db);
     if (r < 0) {
         hf_sq_disconnect(sq);
         return r;
     }
-    assert(sq->db.handle != NULL && sq->live.gate >= 0);
+    assert(sq->db.handle != NULL && sq->live.fd >= 0);
     sq->refused = 0;
     r = hf_sq_history_set(sq);
     if (r < 0)
@@ -214,34 +226,35 @@ static int connect_anew(struct hf_sq *sq, bool make)
     return r;
 }
 
-/* SQLite would put /dev/null wherever 0 to 2 are closed, for good. */
+/* If descriptors 0 to 2 are closed, SQLite would open /dev/null there and leave it
+ * open. */
 int hf_sq_connect(struct hf_sq *sq, bool make)
 {
     if (sq->db.handle != NULL)
         return 0;
     hf_low_take();
-    int r = connect_anew(sq, make);
+    int r = check_and_open(sq, make);
     hf_low_give();
     return r;
 }
 
 void hf_sq_disconnect(struct hf_sq *sq)
 {
-    assert(!sq->live.taken);
-    hf_sq_survey_lost(sq);
-    hf_sq_patrol_stop(sq);
+    assert(!sq->live.locked);
+    hf_sq_watch_store_lost(sq);
+    hf_sq_file_watch_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);
-    sq->willed = sq->ended = false;
+    sq->key_given = sq->ended = false;
     hf_sq_db_close(&sq->db);
     hf_sq_live_close(&sq->live);
     assert(sq->sid == 0 && sq->inotify < 0 && sq->peers == NULL);
 }
 
-/* ---- The session ---------------------------------------------------------------- */
+/* ---- The session ------------------------------------------------------------- */
 
-/* What is open when a process dies is closed from the newest to the oldest, so
- * far.  So the FIFO comes first: when its end is noticed, the bytes are free. */
+/* When a process dies, Linux closes its files from the newest to the oldest.  So the
+ * FIFO is opened first: when others notice its end, the liveness locks are free. */
 static int start_session(struct hf_sq *sq)
 {
     assert(sq->owns.first == NULL); /* a client with a place has a session */
@@ -256,7 +269,7 @@ static int start_session(struct hf_sq *sq)
     return r;
 }
 
-static void clean_up_after_others(struct hf_sq *sq)
+static void sweep_after_deaths(struct hf_sq *sq)
 {
     size_t all;
 
@@ -275,34 +288,35 @@ int hf_sq_session(struct hf_sq *sq)
     hf_low_give();
     if (r < 0)
         return r;
-    clean_up_after_others(sq);
+    sweep_after_deaths(sq);
     assert(sq->sid != 0 && sq->live.keep >= 0);
     return 0;
 }
 
-/* ---- Losing it ------------------------------------------------------------------ */
+/* ---- Losing it --------------------------------------------------------------- */
 
-bool hf_sq_current(struct hf_sq *sq)
+bool hf_sq_is_current(struct hf_sq *sq)
 {
-    struct hf_sq_head now;
+    struct hf_sq_header now;
 
-    assert(sq->live.gate >= 0);
+    assert(sq->live.fd >= 0);
     if (!hf_sq_live_is_at(&sq->live, sq->files.live) ||
-        !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
+        !hf_sq_header_read(&sq->live, &now) ||
+        !hf_sq_header_same_files(&now, &sq->header))
         return false;
-    sq->head = now;
+    sq->header = now;
     return true;
 }
 
 bool hf_sq_is_ended(struct hf_sq *sq)
 {
-    sq->ended = sq->ended || (sq->willed && !hf_sq_fifo_is_named(sq));
+    sq->ended = sq->ended || (sq->key_given && !hf_sq_fifo_is_named(sq));
     return sq->ended;
 }
 
-bool hf_sq_outdated(struct hf_sq *sq)
+bool hf_sq_lose_session(struct hf_sq *sq)
 {
-    bool loss = sq->owns.first != NULL || sq->watches != NULL || sq->willed;
+    bool loss = sq->owns.first != NULL || sq->watches != NULL || sq->key_given;
     bool ended = sq->ended;
 
     hf_sq_disconnect(sq);
@@ -312,11 +326,12 @@ bool hf_sq_outdated(struct hf_sq *sq)
     while (sq->owns.first != NULL)
         hf_sq_owns_drop(&sq->owns, sq->owns.first, true);
     assert(sq->watches == NULL &&
-           sq->waiting.first == NULL); /* told before the link is */
+           sq->waiting.first == NULL); /* answered before the link is LOST */
     if (ended)
-        hf_sq_fail(sq, HF_ELOST,
-                   "the session was ended by its will, or its file in %.120s was deleted",
-                   sq->files.wake);
+        hf_sq_fail(
+            sq, HF_ELOST,
+            "the session was ended by its session key, or its file in %.120s was deleted",
+            sq->files.wake);
     else
         hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
                    sq->files.db);

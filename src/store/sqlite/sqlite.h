@@ -1,13 +1,13 @@
 /* sqlite.h - the store in a file: "sqlite:PATH", no server, one machine.
  *
- * Rows in a database keep the lines; the kernel keeps the truth of who lives.
- * A ticket is alive as long as byte `seq` of PATH-live is locked by its
- * session's own open file description, so a stopped holder holds for ever, a
- * killed one is gone at once, and a release works even on a full disk.
+ * Rows in a database keep the lines; the kernel knows which places are alive.  A place is
+ * alive as long as byte `seq` of PATH-live is locked by its session's own open file
+ * description.  So a stopped holder keeps its lock for ever, a killed one loses it at
+ * once, and a release works even on a full disk.
  *
  *     PATH, -wal, -shm   the database
- *     PATH-live          bytes locked: the gate, and one for every ticket
- *     PATH-wake/         a FIFO for every session, by which it is woken
+ *     PATH-live          the write lock, and a liveness lock for every place
+ *     PATH-wake/         a FIFO for every session, which wakes it
  */
 #ifndef HF_SQLITE_H
 #define HF_SQLITE_H

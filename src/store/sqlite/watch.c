@@ -1,28 +1,35 @@
 /* watch.c - WATCH: a client waits until something is different from what it knows.
  *
- * A WATCH compares what the caller knows with what is:
+ * A WATCH compares what the caller knows with what the store says:
  *
- *                      the same: an eye on those in the way
+ *                      the same: watch the sessions of its ties
  *     sq->waiting ------------------------------------------> sq->watches
  *       |     ^                                                   |
  *       |     +---------------------------------------------------+
- *       |       a writer changed how the own place stands, and said so; one in the way died;
- *       |       an outsider's, or one that follows how many are ahead: the log was written to
+ *       |       retried: we were woken about our place; a tie ended; or, if the WATCH
+ *       |       is about the whole line, the log was written to
  *       +--> answered: it differs
  *
- * A session that dies tells nobody, so we keep an eye on every session whose end matters
+ * A session that dies wakes nobody, so we watch every session that a WATCH is tied to
  * (peer.c).
  */
+#include "store/sqlite/watch.h"
+#include "store/sqlite/files/files.h"
+#include "store/sqlite/history/history.h"
 #include "store/sqlite/inner.h"
+#include "store/sqlite/line/line.h"
+#include "store/sqlite/line/own.h"
+#include "store/sqlite/link.h"
+#include "store/sqlite/wake/wake.h"
 
 #include "holdfast.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* ---- Ending ------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------ */
 
-static struct hf_req *take_off(struct hf_sq_watch *watch)
+static struct hf_req *remove_watch(struct hf_sq_watch *watch)
 {
     struct hf_req *req = watch->req;
 
@@ -35,8 +42,8 @@ static struct hf_req *take_off(struct hf_sq_watch *watch)
     return req;
 }
 
-/* That of an own place stays with the place. */
-static void forget(struct hf_sq_watch *watch)
+/* The WATCH of an own place is part of that place. */
+static void free_watch(struct hf_sq_watch *watch)
 {
     if (watch->own != NULL)
         return;
@@ -49,8 +56,8 @@ bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req)
     if (req->op != HF_WATCH || req->work == NULL)
         return false;
     struct hf_sq_watch *watch = req->work;
-    hf_sq_finish(sq, take_off(watch), HF_ECANCELED);
-    forget(watch);
+    hf_sq_finish(sq, remove_watch(watch), HF_ECANCELED);
+    free_watch(watch);
     return true;
 }
 
@@ -58,8 +65,8 @@ void hf_sq_watches_drop(struct hf_sq *sq)
 {
     while (sq->watches != NULL) {
         struct hf_sq_watch *watch = sq->watches;
-        hf_sq_finish(sq, take_off(watch), HF_EDOWN);
-        forget(watch);
+        hf_sq_finish(sq, remove_watch(watch), HF_EDOWN);
+        free_watch(watch);
     }
 }
 
@@ -68,93 +75,97 @@ void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own)
     if (own->watch.req == NULL)
         return;
     own->watch.req->standing = hf_sq_no_place;
-    hf_sq_finish(sq, take_off(&own->watch), 0);
+    hf_sq_finish(sq, remove_watch(&own->watch), 0);
 }
 
-/* ---- News ----------------------------------------------------------------------- */
+/* ---- Waking ------------------------------------------------------------------ */
 
 /* It is carried out again. */
-static void wake(struct hf_sq *sq, struct hf_sq_watch *watch)
+static void retry_watch(struct hf_sq *sq, struct hf_sq_watch *watch)
 {
     if (watch->own != NULL)
         watch->own->woken = true;
-    hf_requests_append(&sq->waiting, take_off(watch));
+    hf_requests_append(&sq->waiting, remove_watch(watch));
     sq->base.wake = 0;
 }
 
-/* If its WATCH comes later, that will look first. */
+/* If no WATCH waits, the next one reads the place first. */
 static void wake_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
     own->woken = true;
     if (own->watch.req != NULL)
-        wake(sq, &own->watch);
+        retry_watch(sq, &own->watch);
 }
 
-void hf_sq_hear(struct hf_sq *sq, uint64_t about)
+void hf_sq_woken(struct hf_sq *sq, uint64_t seq)
 {
-    if (about == HF_SQ_ENDED || about == 0) /* that may have been it */
+    if (seq == HF_SQ_ENDED || seq == 0)
         (void)hf_sq_is_ended(sq);
-    struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
+    struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, seq);
     if (own != NULL)
         wake_own(sq, own);
-    for (own = sq->owns.first; about == 0 && own != NULL; own = own->next)
+    for (own = sq->owns.first; seq == 0 && own != NULL; own = own->next)
         wake_own(sq, own);
 }
 
-/* Is it about more than the own place? */
-static bool is_of_line(const struct hf_sq_watch *watch)
+/* Is it about the whole line: of a caller without a place, or counting the places
+ * ahead? */
+static bool is_of_whole_line(const struct hf_sq_watch *watch)
 {
     return watch->own == NULL ||
            (watch->req->follow && watch->own->last.state == HF_STAND_WAITS);
 }
 
-/* Not for every change of every line, in a store where much happens. */
-#define SELDOM (5 * HF_MS)
+/* Between two checks of whole lines: in a busy store most changes are about other
+ * lines. */
+#define LINE_PAUSE (5 * HF_MS)
 
-bool hf_sq_watches_written(struct hf_sq *sq)
+bool hf_sq_watches_recheck(struct hf_sq *sq)
 {
-    hf_time soon = sq->glanced + SELDOM;
+    hf_time soon = sq->line_checked + LINE_PAUSE;
     bool    any = false;
 
-    sq->glance = HF_NEVER;
+    sq->line_check = HF_NEVER;
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (!is_of_line(watch))
+        if (!is_of_whole_line(watch))
             continue;
         any = true;
         if (sq->now < soon)
             continue;
-        wake(sq, watch);
-        forget(watch);
+        retry_watch(sq, watch);
+        free_watch(watch);
     }
     if (any && sq->now < soon)
-        sq->glance = soon;
+        sq->line_check = soon;
     else if (any)
-        sq->glanced = sq->now;
+        sq->line_checked = sq->now;
     return any;
 }
 
-/* A process that took a place away may have been killed before it told anybody, or had no
- * descriptor left to do so.  Then the row is gone, and its session, which holds the byte, does
- * not know: we tell it.  A WATCH of the line looks by itself. */
+/* A process that broke a place may have been killed before it sent its wake-ups, or
+ * had no descriptor left for that.  Then the row is gone, and the session that had it
+ * still holds the liveness lock: we wake it.  A WATCH of the whole line needs no such
+ * check. */
 static bool was_taken_away(struct hf_sq *sq, const struct hf_sq_watch *watch,
                            const struct hf_sq_tie *tie)
 {
     struct hf_sq_row row;
 
     assert(tie->sid != sq->sid);
-    if (is_of_line(watch) || hf_sq_row_find(sq, watch->own->line, tie->seq, &row) != 0)
+    if (is_of_whole_line(watch) ||
+        hf_sq_row_find(sq, watch->own->line, tie->seq, &row) != 0)
         return false;
-    sq->news_count = 0;
-    if (hf_sq_tell(sq, tie->sid, tie->seq) == 0)
-        hf_sq_tell_all(sq);
+    sq->wakeup_count = 0;
+    if (hf_sq_wake_add(sq, tie->sid, tie->seq) == 0)
+        hf_sq_wake_send(sq);
     return true;
 }
 
-/* Is one of its ties over: of those to the session `sid`, or of all if that is 0?  *waits: there
- * is one that is not. */
-static bool is_loose(struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid,
-                     bool *waits)
+/* Has one of its ties ended: of those to the session `sid`, or of all if that is 0?
+ * *waits: one has not. */
+static bool tie_ended(struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid,
+                      bool *waits)
 {
     for (size_t i = 0; i < watch->ties.count; i++) {
         const struct hf_sq_tie *tie = &watch->ties.tie[i];
@@ -173,17 +184,17 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (!is_loose(sq, watch, sid, &still))
+        if (!tie_ended(sq, watch, sid, &still))
             continue;
-        wake(sq, watch);
-        forget(watch);
+        retry_watch(sq, watch);
+        free_watch(watch);
     }
     return still;
 }
 
-/* ---- Beginning ---------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------- */
 
-static void put_on(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
+static void add_watch(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
 {
     assert(watch->req == NULL && req->work == NULL);
     watch->req = req;
@@ -193,25 +204,26 @@ static void put_on(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *r
     if (watch->next != NULL)
         watch->next->prev = &watch->next;
     sq->watches = watch;
-    hf_sq_patrol_start(sq);
+    hf_sq_file_watch_start(sq);
 }
 
-/* First an eye on every session, then a look at its ticket: a session that
- * dies after the look is noticed, one that died before is seen. */
-static int stay(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
+/* First watch every session, then check its place: if it dies after the check, we
+ * notice; if it died before, we see that now. */
+static int start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
 {
     bool waits;
     int  r = 0;
 
     for (size_t i = 0; i < watch->ties.count && r == 0; i++)
-        r = hf_sq_peer_need(sq, watch->ties.tie[i].sid);
+        r = hf_sq_peer_watch(sq, watch->ties.tie[i].sid);
     if (r < 0)
         return r;
-    put_on(sq, watch, req);
-    if (is_loose(sq, watch, 0, &waits))
-        wake(sq, watch);
-    else if (is_of_line(watch) && sq->glance == HF_NEVER)
-        sq->glance = sq->now + (sq->survey.inotify >= 0 ? HF_SEC : 10 * SELDOM);
+    add_watch(sq, watch, req);
+    if (tie_ended(sq, watch, 0, &waits))
+        retry_watch(sq, watch);
+    else if (is_of_whole_line(watch) && sq->line_check == HF_NEVER)
+        sq->line_check =
+            sq->now + (sq->store_watch.inotify >= 0 ? HF_SEC : 10 * LINE_PAUSE);
     return 0;
 }
 
@@ -228,27 +240,27 @@ static int tie_all_ahead(struct hf_sq *sq, struct hf_sq_own *own)
     return r;
 }
 
-/* The dead do not count.  If they cannot be removed, they do. */
-static int look_at_line(struct hf_sq *sq, const char *line)
+/* Sweep the line: dead places must not count.  If they cannot be removed, they do. */
+static int sweep_and_listen(struct hf_sq *sq, const char *line)
 {
-    hf_sq_listen(sq);
+    hf_sq_log_listen(sq);
     int r = hf_sq_sweep_now(sq, line);
-    return r == HF_SQ_STALE || r == HF_SQ_SHUT ? r : 0;
+    return r == HF_SQ_STALE || r == HF_SQ_LOCKED ? r : 0;
 }
 
-static bool is_news(const struct hf_sq_own *own, const struct hf_req *req)
+static bool may_differ(const struct hf_sq_own *own, const struct hf_req *req)
 {
     return own->woken || hf_standing_differs(&own->last, req);
 }
 
-/* 1: it stands in another way than the caller knows, and `req` has the answer. */
+/* 1: the place stands otherwise than the caller knows, and `req` has the answer. */
 static int compare_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
 {
     bool follows = req->follow && own->last.state == HF_STAND_WAITS;
-    int  r = follows ? look_at_line(sq, own->line) : 0;
+    int  r = follows ? sweep_and_listen(sq, own->line) : 0;
 
-    if (r == 0 && (follows || is_news(own, req))) {
-        r = hf_sq_read_own(sq, own);
+    if (r == 0 && (follows || may_differ(own, req))) {
+        r = hf_sq_own_read(sq, own);
         if (r == 0)
             req->standing = hf_sq_no_place;
         if (r <= 0)
@@ -269,24 +281,24 @@ static int watch_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own
 
     if (r != 0)
         return r;
-    if (own->watch.req != NULL) /* an earlier one, which knows the same */
-        hf_sq_finish(sq, take_off(&own->watch), 0);
-    return stay(sq, &own->watch, req);
+    if (own->watch.req != NULL) /* an earlier WATCH */
+        hf_sq_finish(sq, remove_watch(&own->watch), 0);
+    return start_watch(sq, &own->watch, req);
 }
 
-bool hf_sq_watch_rests(struct hf_sq *sq, struct hf_req *req)
+bool hf_sq_watch_idle(struct hf_sq *sq, struct hf_req *req)
 {
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
 
     if (own == NULL || own->last.state != HF_STAND_HOLDS || own->watch.req != NULL ||
-        is_news(own, req))
+        may_differ(own, req))
         return false;
-    put_on(sq, &own->watch, req);
+    add_watch(sq, &own->watch, req);
     return true;
 }
 
-/* Has what is watched for happened?  sq->rows is the line. */
-static bool is_over(const struct hf_sq *sq, struct hf_req *req, uint64_t stamp)
+/* Has the line, in sq->rows, changed as the WATCH asks? */
+static bool line_differs(const struct hf_sq *sq, struct hf_req *req, uint64_t stamp)
 {
     for (size_t i = 0; req->token != 0 && i < sq->rows.count; i++)
         if (sq->rows.row[i].seq == req->token)
@@ -296,17 +308,17 @@ static bool is_over(const struct hf_sq *sq, struct hf_req *req, uint64_t stamp)
     return req->token != 0 || req->stamp != stamp;
 }
 
-/* 1: it is over. */
-static int watch_outside(struct hf_sq *sq, struct hf_req *req)
+/* 1: it is answered. */
+static int watch_whole_line(struct hf_sq *sq, struct hf_req *req)
 {
     uint64_t stamp = 0;
 
     int r = hf_sq_connect(sq, true);
     if (r < 0)
         return r;
-    hf_sq_listen(sq); /* what is written after this is heard */
-    r = hf_sq_current(sq) ? hf_sq_rows_all(sq, req->name, &stamp) : HF_SQ_STALE;
-    if (r < 0 || is_over(sq, req, stamp))
+    hf_sq_log_listen(sq); /* before we read: we hear of later changes */
+    r = hf_sq_is_current(sq) ? hf_sq_rows_all(sq, req->name, &stamp) : HF_SQ_STALE;
+    if (r < 0 || line_differs(sq, req, stamp))
         return r < 0 ? r : 1;
 
     struct hf_sq_watch *watch = calloc(1, sizeof *watch);
@@ -316,9 +328,9 @@ static int watch_outside(struct hf_sq *sq, struct hf_req *req)
         if (req->token == 0 || req->token == sq->rows.row[i].seq)
             r = hf_sq_tie(sq, &watch->ties, &sq->rows.row[i]);
     if (r == 0)
-        r = stay(sq, watch, req);
-    if (watch->req == NULL) /* it failed, or was woken at once */
-        forget(watch);
+        r = start_watch(sq, watch, req);
+    if (watch->req == NULL) /* it failed, or is retried at once */
+        free_watch(watch);
     return r;
 }
 
@@ -328,7 +340,7 @@ bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)
     int               r = 1;
 
     if (req->id == 0)
-        r = watch_outside(sq, req);
+        r = watch_whole_line(sq, req);
     else if (own != NULL)
         r = watch_own(sq, req, own);
     else

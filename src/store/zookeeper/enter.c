@@ -1,77 +1,80 @@
-/* enter.c - ENTER: a node of our own at the end of the line.
+/* enter.c - ENTER: create a node of our own at the end of the line.
  *
- * Usually one flight: create and listing leave together, and the server answers
- * them in that order, so the listing shows our node and all that came before.
+ * Usually one flight: create and listing are sent together, and the server answers them
+ * in that order, so the listing shows our node and everything before it.
  *
  *     create + listing ----------------------------> answer
  *         no such folder: folder + create + listing, again
- *     a try, a limit: listing first; nothing is created if it is no use
- *     an earlier answer was lost: search.c first
- *     several that belong together: group.c has them wait for each other, up to here.  Then
- *         one MULTI makes all the nodes
+ *     a try, a limit: list first, and create nothing if that would be pointless
+ *     an earlier answer was lost: recover.c first
+ *     several that belong together: each waits here for the others (group.c).  Then
+ *         one MULTI creates all the nodes
  *
- * A claim is a place as every kind has, and the node `claim` beside it, made by one MULTI:
- * if `claim` is there nothing is made.  So claims do not queue, and one that comes too late
- * disturbs nobody.  The places decide who holds, as always.  LEAVE, BREAK and the end
- * of a session delete both at once.
+ * A claim is a place like any other, with the node `claim` as its companion, created by
+ * one MULTI: if `claim` exists, nothing is created.  So claims do not queue, and one
+ * that comes too late disturbs nobody.  The places decide which claim holds, as always.
+ * LEAVE, BREAK and the end of a session delete both nodes at once.
  *
- * A `claim` without its place counts as a place (names.h): a person has deleted the other
- * node, and the holder does not know yet; or it is of a Holdfast that made no other.
+ * A `claim` without its place counts as a place (names.h): somebody deleted the other
+ * node, and the holder does not know yet; or an older Holdfast made it, which created no
+ * other.
  */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define TRIES 8 /* the folder may be swept away again before we are in it */
+#define TRIES 8 /* the server may remove the empty folder again before we are in it */
 
 enum { CREATE, FOLDER }; /* call[] */
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
-/* ---- Cannot be ------------------------------------------------------------------------- */
+/* ---- Refused ------------------------------------------------------------------------ */
 
-static void forget_ticket(struct hf_zk *zk, struct hf_zk_task *task)
+static void forget_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    hf_zk_ticket_free(zk, task->ticket);
-    task->ticket = NULL;
+    hf_zk_own_free(zk, task->own);
+    task->own = NULL;
 }
 
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     assert(task->error < 0);
     if (error == HF_ZK_CONNECTION_LOSS) {
-        hf_zk_ticket_unsure(zk, task->ticket);
+        hf_zk_own_unsure(zk, task->own);
         task->error = HF_EDOWN;
     } else {
-        hf_zk_ticket_step_aside(zk, task->ticket);
-        forget_ticket(zk, task);
+        hf_zk_own_left_line(zk, task->own);
+        forget_place(zk, task);
     }
     hf_task_finish(&task->base, task->error);
 }
 
-/* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
+/* Delete a place that we must not keep.  The task ends with `status` when it is deleted.
+ */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    struct hf_zk_ticket *ticket = task->ticket;
-    char                 beside[HF_ZK_PATH_MAX];
+    struct hf_zk_own *own = task->own;
+    char              companion[HF_ZK_PATH_MAX];
 
-    assert(status < 0 && ticket->where == HF_ZK_THERE);
+    assert(status < 0 && own->where == HF_ZK_THERE);
     task->error = status;
-    hf_zk_ticket_quiet(zk, ticket, true);
-    hf_zk_place_delete(zk, task, ticket->path,
-                       hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);
+    hf_zk_own_unlisten(zk, own, true);
+    hf_zk_place_delete(zk, task, own->path,
+                       hf_zk_own_companion(own, companion) ? companion : NULL,
+                       place_undone);
 }
 
-/* Nothing was made. */
+/* Nothing was created. */
 static void enter_refuse(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    assert(status < 0 && task->ticket->where == HF_ZK_NOWHERE);
-    forget_ticket(zk, task);
+    assert(status < 0 && task->own->where == HF_ZK_NOWHERE);
+    forget_place(zk, task);
     hf_task_finish(&task->base, status);
 }
 
-/* Not free, by the last listing.  Whose place is in the way it does not say. */
+/* Not free, by the last listing, which does not say whose place is ahead. */
 static int enter_busy(const struct hf_zk_task *task)
 {
     struct hf_req *req = task->base.req;
@@ -84,8 +87,8 @@ static int enter_busy(const struct hf_zk_task *task)
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
 {
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-             "the numbers in %.120s are used up; when nobody is in it, delete that node, "
-             "or use another lock name",
+             "the sequence numbers in %.120s are used up; delete that node when nobody "
+             "uses the lock, or use another lock name",
              task->line->folder);
     undo_place(zk, task, HF_EEXHAUSTED);
 }
@@ -93,9 +96,9 @@ static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
 static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
 {
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-             "as many wait for \"%.128s\" as the limit of %u allows",
-             task->base.req->name, task->base.req->limit);
-    if (task->ticket->where == HF_ZK_THERE)
+             "\"%.128s\" already has %u waiters, the limit", task->base.req->name,
+             task->base.req->limit);
+    if (task->own->where == HF_ZK_THERE)
         undo_place(zk, task, HF_EFULL);
     else
         enter_refuse(zk, task, HF_EFULL);
@@ -119,32 +122,32 @@ static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
                    hf_zk_fault(zk, error, "make a node in", task->line->folder));
 }
 
-/* ---- In line ------------------------------------------------------------------------------ */
+/* ---- In line ------------------------------------------------------------------------ */
 
-/* Limit: those who wait ahead of us count, so that exactly so many get in. */
+/* Only waiters ahead of us count, so that exactly `limit` get in. */
 static bool is_full(const struct hf_zk_task *task, size_t me)
 {
     enum hf_verdict verdict;
 
     if (task->base.req->limit == 0)
-        return false; /* and there may be very many of us */
-    return hf_zk_line_waiting(task->line, me, &task->ticket->shape, &verdict) >=
+        return false; /* counting very many of them would be wasted */
+    return hf_zk_line_waiting(task->line, me, &task->own->shape, &verdict) >=
            task->base.req->limit;
 }
 
-static bool is_exhausted(const struct hf_zk_ticket *ticket)
+static bool is_exhausted(const struct hf_zk_own *own)
 {
-    return ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END;
+    return own->number < 0 || own->number >= HF_ZK_SEQUENCE_END;
 }
 
-/* A try that would have to wait, or a place that cannot, does not stay. */
+/* Delete it again if it is a try that would have to wait, or cannot wait here. */
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_ticket *ticket = task->ticket;
-    size_t               me = hf_zk_ticket_index(ticket);
-    enum hf_verdict      verdict = hf_zk_judge(task->line, me, &ticket->shape);
+    struct hf_zk_own *own = task->own;
+    size_t            me = hf_zk_own_index(own);
+    enum hf_verdict   verdict = hf_zk_judge(task->line, me, &own->shape);
 
-    if (is_exhausted(ticket))
+    if (is_exhausted(own))
         undo_exhausted(zk, task);
     else if (verdict == HF_PASSES)
         hf_zk_answer(zk, task, HF_STAND_HOLDS);
@@ -158,11 +161,11 @@ static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_answer(zk, task, HF_STAND_WAITS);
 }
 
-/* A claim was quicker, but it may have gone again. */
+/* Another claim was quicker, but it may be gone again. */
 static void came_too_late(struct hf_zk *zk, struct hf_zk_task *task)
 {
     enum hf_verdict verdict =
-        hf_zk_judge(task->line, task->line->count, &task->ticket->shape);
+        hf_zk_judge(task->line, task->line->count, &task->own->shape);
 
     if (verdict != HF_PASSES)
         enter_refuse(zk, task, enter_busy(task));
@@ -174,7 +177,7 @@ static void came_too_late(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    /* Then ENTER is sent again, whatever came of the create. */
+    /* The caller sends ENTER again, whatever became of the create. */
     bool lost = error == HF_ZK_CONNECTION_LOSS;
 
     if (!lost && task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
@@ -183,11 +186,11 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         enter_fail(zk, task, lost ? error : task->error);
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
-    } else if (task->ticket->where == HF_ZK_NOWHERE) {
+    } else if (task->own->where == HF_ZK_NOWHERE) {
         came_too_late(zk, task);
     } else {
-        hf_zk_ticket_confirm(zk, task->ticket);
-        if (task->ticket->where == HF_ZK_THERE)
+        hf_zk_own_confirm(zk, task->own);
+        if (task->own->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
             hf_zk_answer(zk, task, HF_STAND_NONE);
@@ -200,32 +203,31 @@ static void list_behind(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_line_list(zk, task->line, task);
 }
 
-/* ---- Making nodes ------------------------------------------------------------------------- */
+/* ---- Creating nodes ----------------------------------------------------------------- */
 
 static const char *note_of(const struct hf_req *req)
 {
     return req->note != NULL ? req->note : "";
 }
 
-/* Of the new node, up to its number. */
+/* The path of the new node, up to its number. */
 static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
 {
     char prefix[HF_ZK_CHILD_MAX];
 
-    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
-    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
-                       prefix);
+    assert(task->own->where == HF_ZK_NOWHERE); /* never two nodes */
+    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->own->uuid, prefix);
     hf_zk_path(task->line, prefix, ret);
 }
 
-/* The server made it, and calls it so. */
+/* The server created it, with this path. */
 static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
                        const struct hf_zk_stat *stat)
 {
-    if (hf_zk_ticket_found(zk, task->ticket, path, stat) == 0)
+    if (hf_zk_own_found(zk, task->own, path, stat) == 0)
         return;
-    /* It is there, so that it must be found and taken away. */
-    hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
+    /* It exists, so it must be found again and deleted. */
+    hf_zk_own_set(zk, task->own, HF_ZK_UNSURE);
     task->error = HF_ZK_OPERATION_TIMEOUT;
 }
 
@@ -233,8 +235,8 @@ static void place_not_made(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     task->error = error;
     if (error == HF_ZK_CONNECTION_LOSS)
-        hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
-    else if (error == HF_ZK_NODE_EXISTS && task->ticket->shape.claim)
+        hf_zk_own_set(zk, task->own, HF_ZK_UNSURE);
+    else if (error == HF_ZK_NODE_EXISTS && task->own->shape.claim)
         task->error = 0; /* another claim was quicker: the listing shows it */
 }
 
@@ -253,13 +255,14 @@ static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     place_made(zk, data, path, &stat);
 }
 
-/* All of them, or none.  One may be to blame for that. */
+/* All were created, or none, perhaps because of one of them. */
 static void on_places_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat;
 
-    for (size_t i = 0, count = task->mates; i < count; i++, task = task->next_mate) {
+    for (size_t i = 0, count = task->made_together; i < count;
+         i++, task = task->next_in_group) {
         if (reply->error == 0) {
             struct hf_zk_text path = hf_zk_multi_made(zk, reply, &stat);
             place_made(zk, task, path, &stat);
@@ -279,7 +282,7 @@ static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
     if (reply->error == 0 || reply->error == HF_ZK_NODE_EXISTS)
         return;
     task->folder_error = reply->error;
-    task->step = TRIES; /* no use to try again */
+    task->step = TRIES; /* trying again is pointless */
 }
 
 static void put_place(struct hf_zk *zk, const struct hf_zk_task *task)
@@ -288,48 +291,48 @@ static void put_place(struct hf_zk *zk, const struct hf_zk_task *task)
 
     place_path(zk, task, path);
     hf_zk_multi_create(zk, path, note_of(task->base.req), HF_ZK_EPHEMERAL_SEQUENTIAL);
-    if (hf_zk_ticket_beside(task->ticket, path))
-        hf_zk_multi_create(zk, path, task->ticket->uuid, HF_ZK_EPHEMERAL);
+    if (hf_zk_own_companion(task->own, path))
+        hf_zk_multi_create(zk, path, task->own->uuid, HF_ZK_EPHEMERAL);
 }
 
-/* Nodes and listings in one flight; from the second time on folders, too. */
+/* Nodes and listings in one flight; from the second try on folders, too. */
 void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count)
 {
     struct hf_zk_task *task = first;
     char               path[HF_ZK_PATH_MAX];
 
-    for (size_t i = 0; i < count; i++, task = task->next_mate)
+    for (size_t i = 0; i < count; i++, task = task->next_in_group)
         if (task->step > 0)
             hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
                               HF_ZK_CONTAINER, on_folder_made, task);
-    if (count == 1 && !first->ticket->shape.claim) {
+    if (count == 1 && !first->own->shape.claim) {
         place_path(zk, first, path);
         hf_zk_call_create(zk, &first->call[CREATE], path, note_of(first->base.req),
                           HF_ZK_EPHEMERAL_SEQUENTIAL, on_place_made, first);
     } else {
-        first->mates = count;
+        first->made_together = count;
         hf_zk_multi_begin(zk, &first->call[CREATE], on_places_made, first);
         task = first;
-        for (size_t i = 0; i < count; i++, task = task->next_mate)
+        for (size_t i = 0; i < count; i++, task = task->next_in_group)
             put_place(zk, task);
         hf_zk_multi_end(zk);
     }
     task = first;
-    for (size_t i = 0; i < count; i++, task = task->next_mate)
+    for (size_t i = 0; i < count; i++, task = task->next_in_group)
         list_behind(zk, task);
 }
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    assert(task->ticket->where == HF_ZK_NOWHERE);
+    assert(task->own->where == HF_ZK_NOWHERE);
     task->error = 0;
     if (task->group != NULL)
-        task->arrived = true; /* and group.c has it wait for the others */
+        task->arrived = true; /* group.c makes it wait for the others */
     else
         hf_zk_enter_make(zk, task, 1);
 }
 
-/* ---- Listing first -------------------------------------------------------------------------- */
+/* ---- Listing first ------------------------------------------------------------------ */
 
 static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
@@ -356,14 +359,14 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
 
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    assert(task->ticket->where != HF_ZK_UNSURE); /* that is searched for first */
+    assert(task->own->where != HF_ZK_UNSURE); /* recover.c comes first */
     bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
-    if (task->ticket->where == HF_ZK_THERE) {
-        /* From an earlier try, whose answer was lost.  It is listed again: the listing in
-         * which it was found did not know yet that it is ours. */
+    if (task->own->where == HF_ZK_THERE) {
+        /* It exists from an earlier ENTER, whose answer was lost.  List again: the
+         * listing that recovered it did not know yet that it is ours. */
         list_behind(zk, task);
-    } else if (task->ticket->where == HF_ZK_AWAY) {
+    } else if (task->own->where == HF_ZK_TAKEN) {
         hf_zk_answer(zk, task, HF_STAND_NONE);
     } else if (list_first) {
         task->on_list = on_listed_first;
@@ -375,15 +378,15 @@ static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    if (task->ticket == NULL)
-        task->ticket = hf_zk_ticket_new(zk, task->base.req);
+    task->own = hf_zk_own_find(zk, task->base.req->id);
+    if (task->own == NULL)
+        task->own = hf_zk_own_new(zk, task->base.req);
     if (task->base.req->group != 0)
         hf_zk_group_join(zk, task);
-    if (task->ticket == NULL)
+    if (task->own == NULL)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
-    else if (task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, begin_enter);
+    else if (task->own->where == HF_ZK_UNSURE)
+        hf_zk_recover(zk, task, begin_enter);
     else
         begin_enter(zk, task);
 }

@@ -1,17 +1,17 @@
-/* group.c - ENTERs that belong together: several nodes, made in one step.
+/* group.c - ENTERs that belong together: several nodes, created in one step.
  *
- * Each ENTER goes its own way (see enter.c) until it is about to make its node: it has
- * listed the line, if it must be free, and knows that it has no node yet.
- * There it waits for the others.  When all have come, one MULTI makes all the nodes, and
- * each goes on by itself with a listing of its own, in the same flight:
+ * Each ENTER goes its own way (see enter.c) until it is about to create its node: it has
+ * listed the line, if the line must be free, and knows that it has no node yet.  There
+ * it waits for the others.  When all have arrived, one MULTI creates all the nodes, and
+ * each ENTER continues with a listing of its own, in the same flight:
  *
  *     a   list ----+                  +---- listing ----> answer
  *     b   list ----+---- one MULTI ---+---- listing ----> answer
  *     c   list ----+                  +---- listing ----> answer
  *
- * If one of them fails on its way, or finds its line taken and does not want to wait, the
- * others end as it did, and nothing was written.  One that has its node from an earlier
- * try, whose answer was lost, keeps nobody waiting longer than it takes to find it.
+ * If one of them fails on its way, or finds its line taken and does not want to wait,
+ * the others end with the same status, and nothing is written.  One that has its node
+ * from an earlier try, whose answer was lost, does not wait for the others.
  */
 #include "store/zookeeper/inner.h"
 
@@ -20,18 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A server takes no more than a megabyte at once, unless told otherwise. */
+/* A server accepts no more than a megabyte at once, unless configured otherwise. */
 #define BYTES_MAX (512 * 1024)
 
 struct hf_zk_group {
     uint64_t            number;
-    struct hf_zk_task  *mates;
-    int                 status; /* with which one of them failed; 0: none did */
+    struct hf_zk_task  *tasks;
+    int                 status; /* why one of them failed; 0: none did */
     char                errmsg[HF_ERRMSG_MAX];
     struct hf_zk_group *next;
 };
 
-/* ---- Members ------------------------------------------------------------------------- */
+/* ---- Members ------------------------------------------------------------------------ */
 
 static struct hf_zk_group *group_get(struct hf_zk *zk, uint64_t number)
 {
@@ -53,15 +53,15 @@ void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
 
     assert(!task->base.req->shape.claim);
     if (group == NULL)
-        return; /* it does without */
+        return; /* no memory: it goes on by itself */
     task->group = group;
-    task->next_mate = group->mates;
-    group->mates = task;
+    task->next_in_group = group->tasks;
+    group->tasks = task;
 }
 
 static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
 {
-    assert(status < 0); /* why all of them fail */
+    assert(status < 0);
     group->status = status;
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
@@ -84,15 +84,15 @@ void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
 
     if (status == HF_EBUSY)
         snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-                 "\"%.128s\", wanted at the same time, is taken", task->base.req->name);
+                 "\"%.128s\", wanted together with it, is taken", task->base.req->name);
     if (status < 0 && group->status == 0)
         group_fail(zk, group, status);
-    struct hf_zk_task **at = &group->mates;
+    struct hf_zk_task **at = &group->tasks;
     while (*at != task)
-        at = &(*at)->next_mate;
-    *at = task->next_mate;
+        at = &(*at)->next_in_group;
+    *at = task->next_in_group;
     task->group = NULL;
-    if (group->mates == NULL)
+    if (group->tasks == NULL)
         group_free(zk, group);
 }
 
@@ -112,7 +112,7 @@ void hf_zk_group_blame(struct hf_zk *zk, struct hf_zk_task *task)
                    hf_zk_fault(zk, task->error, "make a node in", task->line->folder));
 }
 
-/* ---- One step --------------------------------------------------------------------------- */
+/* ---- One step ----------------------------------------------------------------------- */
 
 static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
 {
@@ -120,12 +120,12 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
     char errmsg[HF_ERRMSG_MAX];
 
     memcpy(errmsg, group->errmsg, sizeof errmsg);
-    for (struct hf_zk_task *task = group->mates, *next; task != NULL; task = next) {
-        next = task->next_mate; /* the group may go with its last one */
-        assert(task->arrived);  /* so it has no node, and nothing in flight */
+    for (struct hf_zk_task *task = group->tasks, *next; task != NULL; task = next) {
+        next = task->next_in_group; /* the group is freed with its last task */
+        assert(task->arrived);      /* so it has no node, and no call in flight */
         memcpy(zk->base.errmsg, errmsg, sizeof errmsg);
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        hf_zk_own_free(zk, task->own);
+        task->own = NULL;
         hf_task_finish(&task->base, status);
     }
 }
@@ -137,16 +137,16 @@ static size_t bytes_of(const struct hf_zk_task *task)
     return HF_ZK_PATH_MAX + 256 + (note != NULL ? strlen(note) : 0);
 }
 
-/* By one MULTI, or by several if they do not fit one. */
+/* By one MULTI, or by several if one is too small. */
 static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
 {
-    struct hf_zk_task *first = group->mates;
+    struct hf_zk_task *first = group->tasks;
 
     while (first != NULL) {
         struct hf_zk_task *end = first;
         size_t             count = 0, bytes = 0;
         for (; end != NULL && (count == 0 || bytes + bytes_of(end) <= BYTES_MAX);
-             end = end->next_mate) {
+             end = end->next_in_group) {
             end->arrived = false;
             bytes += bytes_of(end);
             count++;
@@ -158,7 +158,7 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
 
 static void group_run(struct hf_zk *zk, struct hf_zk_group *group)
 {
-    for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
+    for (struct hf_zk_task *task = group->tasks; task != NULL; task = task->next_in_group)
         if (!task->arrived)
             return;
     if (group->status != 0)
@@ -175,7 +175,7 @@ void hf_zk_groups_run(struct hf_zk *zk)
     }
 }
 
-/* The others have ended by now: they were told that their calls, or listings, failed. */
+/* Tasks with a call or listing in flight have failed already. */
 void hf_zk_groups_fail(struct hf_zk *zk)
 {
     for (struct hf_zk_group *group = zk->groups, *next; group != NULL; group = next) {

@@ -1,10 +1,11 @@
 /* leave.c - LEAVE: delete our node.
  *
- * Deleted: it was ours until now.  Not there: it had been taken from us.  What became of an
- * earlier delete, whose answer was lost, search.c finds out first.
+ * If the delete succeeds, the place was ours until now.  If the node is not there,
+ * somebody took it from us.  After a delete whose answer was lost, recover.c comes
+ * first.
  *
- * A folder whose numbers are half used up is started afresh when nobody is in it:
- * node and folder are deleted in one step, which fails if there is anybody else.
+ * When half of a folder's numbers are used up, they start afresh as soon as nobody is in
+ * it: node and folder are deleted in one step, which fails if there is any other node.
  */
 #include "store/zookeeper/inner.h"
 
@@ -16,21 +17,21 @@ enum { DELETE, RESET }; /* call[] */
 
 static void leave_end(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_own *own = task->own;
 
     assert(status == 0 || status == HF_ELOST);
-    task->ticket = NULL;
-    hf_zk_ticket_step_aside(zk, ticket); /* a listing may have shown it again */
-    if (status == HF_ELOST)              /* kept, so that a repeat is told the same */
-        hf_zk_ticket_away(zk, ticket);
+    task->own = NULL;
+    hf_zk_own_left_line(zk, own); /* a listing may have added it again */
+    if (status == HF_ELOST) /* kept, so that a repeated LEAVE gets the same answer */
+        hf_zk_own_taken(zk, own);
     else
-        hf_zk_ticket_free(zk, ticket);
+        hf_zk_own_free(zk, own);
     hf_task_finish(&task->base, status);
 }
 
 static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_own *own = task->own;
 
     switch (error) {
     case HF_ZK_OK:
@@ -41,12 +42,12 @@ static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
         break;
     default:
         if (error == HF_ZK_CONNECTION_LOSS)
-            hf_zk_ticket_unsure(zk, ticket);
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
+            hf_zk_own_unsure(zk, own);
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", own->path));
     }
 }
 
-/* ---- Deleting ------------------------------------------------------------------------------ */
+/* ---- Deleting ----------------------------------------------------------------------- */
 
 static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
@@ -55,7 +56,7 @@ static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *r
     task->on_deleted(zk, task, reply->error);
 }
 
-/* If only what goes with it is not there, the node is deleted by itself. */
+/* If only the companion is missing, the node is deleted by itself. */
 static void on_both_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -67,19 +68,19 @@ static void on_both_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *re
 }
 
 void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
-                        const char *beside,
+                        const char *companion,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error))
 {
     task->deleted = path;
     task->on_deleted = then;
-    if (beside == NULL) {
+    if (companion == NULL) {
         hf_zk_call_delete(zk, &task->call[DELETE], path, on_place_deleted, task);
         return;
     }
     hf_zk_multi_begin(zk, &task->call[DELETE], on_both_deleted, task);
     hf_zk_multi_delete(zk, path);
-    hf_zk_multi_delete(zk, beside);
+    hf_zk_multi_delete(zk, companion);
     hf_zk_multi_end(zk);
 }
 
@@ -89,59 +90,59 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
     (void)zk;
     if (reply->error == 0)
-        task->step = 1; /* so the delete behind it finds nothing */
+        task->step = 1; /* the delete behind it will find nothing */
 }
 
-/* The place, what goes with it, and the folder. */
-static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task, const char *beside)
+/* The place, its companion, and the folder. */
+static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task, const char *companion)
 {
-    assert(task->ticket->number >= RESET_FROM);
+    assert(task->own->number >= RESET_FROM);
     hf_zk_multi_begin(zk, &task->call[RESET], on_reset, task);
-    hf_zk_multi_delete(zk, task->ticket->path);
-    if (beside != NULL)
-        hf_zk_multi_delete(zk, beside);
+    hf_zk_multi_delete(zk, task->own->path);
+    if (companion != NULL)
+        hf_zk_multi_delete(zk, companion);
     hf_zk_multi_delete(zk, task->line->folder);
     hf_zk_multi_end(zk);
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------- */
+/* ---- Leaving ------------------------------------------------------------------------ */
 
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_ticket *ticket = task->ticket;
-    char                 path[HF_ZK_PATH_MAX];
+    struct hf_zk_own *own = task->own;
+    char              path[HF_ZK_PATH_MAX];
 
-    switch (ticket->where) {
+    switch (own->where) {
     case HF_ZK_UNSURE:
-        assert(false); /* that is searched for first */
+        assert(false); /* recover.c comes first */
         return;
     case HF_ZK_NOWHERE:
         leave_end(zk, task, 0);
         return;
-    case HF_ZK_AWAY:
+    case HF_ZK_TAKEN:
         leave_end(zk, task, HF_ELOST);
         return;
     case HF_ZK_THERE:
         break;
     }
-    const char *beside = hf_zk_ticket_beside(ticket, path) ? path : NULL;
-    hf_zk_ticket_quiet(zk, ticket, true);
-    if (ticket->number >= RESET_FROM)
-        reset_folder(zk, task, beside);
-    hf_zk_place_delete(zk, task, ticket->path, beside, place_deleted);
-    /* The place is gone to us as soon as its delete is on its way: what we send later the
-     * server does later, and until it has done so the node keeps everybody else out. */
-    if (beside == NULL) /* else that delete may fail, and be made again */
-        hf_zk_ticket_step_aside(zk, ticket);
+    const char *companion = hf_zk_own_companion(own, path) ? path : NULL;
+    hf_zk_own_unlisten(zk, own, true);
+    if (own->number >= RESET_FROM)
+        reset_folder(zk, task, companion);
+    hf_zk_place_delete(zk, task, own->path, companion, place_deleted);
+    /* To us the place is gone as soon as its delete is sent: the server carries out later
+     * calls later, and until it has deleted the node, that keeps everybody else out. */
+    if (companion == NULL) /* otherwise that delete may fail, and be sent again */
+        hf_zk_own_left_line(zk, own);
 }
 
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    if (task->ticket == NULL) /* left already */
+    task->own = hf_zk_own_find(zk, task->base.req->id);
+    if (task->own == NULL) /* left already */
         hf_task_finish(&task->base, 0);
-    else if (task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, leave_place);
+    else if (task->own->where == HF_ZK_UNSURE)
+        hf_zk_recover(zk, task, leave_place);
     else
         leave_place(zk, task);
 }

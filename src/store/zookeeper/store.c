@@ -1,7 +1,7 @@
 /* store.c - the ZooKeeper store: puts the parts of this folder together.
  *
- * process() reads what has come, begins what waits (remote/task.c), and sends it all in one
- * piece.
+ * process() reads what has arrived, begins the waiting requests (remote/task.c), and
+ * sends everything in one piece.
  */
 #include "store/zookeeper/zookeeper.h"
 
@@ -16,16 +16,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Tasks ---------------------------------------------------------------------------- */
+/* ---- Tasks -------------------------------------------------------------------------- */
 
 static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,     [HF_WATCH] = hf_zk_watch,
-        [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list,
-        [HF_BREAK] = hf_zk_break,     [HF_AMEND] = hf_zk_amend,
-        [HF_ASK] = hf_zk_ask,         [HF_PROVE] = hf_zk_prove,
-        [HF_EXAMINE] = hf_zk_examine, [HF_SURVEY] = hf_zk_survey,
+        [HF_ENTER] = hf_zk_enter,       [HF_WATCH] = hf_zk_watch,
+        [HF_LEAVE] = hf_zk_leave,       [HF_LIST] = hf_zk_list,
+        [HF_BREAK] = hf_zk_break,       [HF_DOWNGRADE] = hf_zk_downgrade,
+        [HF_ASK] = hf_zk_ask,           [HF_VERIFY] = hf_zk_verify,
+        [HF_DIAGNOSE] = hf_zk_diagnose, [HF_WATCH_STORE] = hf_zk_watch_store,
     };
     struct hf_zk      *zk = (struct hf_zk *)base->remote;
     struct hf_zk_task *task = (struct hf_zk_task *)base;
@@ -54,16 +54,16 @@ static void end_task(struct hf_task *base)
     assert(!is_flying(task));
     if (base->req->op == HF_WATCH)
         hf_zk_watch_end(zk, task);
-    if (base->req->op == HF_SURVEY)
-        hf_zk_survey_end(zk, task);
+    if (base->req->op == HF_WATCH_STORE)
+        hf_zk_watch_store_end(zk, task);
     if (task->group != NULL)
         hf_zk_group_leave(zk, task, base->req->status);
 }
 
 static void end_watch(struct hf_task *base)
 {
-    if (base->req->op == HF_SURVEY)
-        hf_zk_survey_cancel((struct hf_zk *)base->remote, (struct hf_zk_task *)base);
+    if (base->req->op == HF_WATCH_STORE)
+        hf_zk_watch_store_cancel((struct hf_zk *)base->remote, (struct hf_zk_task *)base);
     else
         hf_zk_watch_cancel(base);
 }
@@ -89,7 +89,7 @@ bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
     return true;
 }
 
-/* The snapshot that was lent to done() may be in `more`. */
+/* done() may have been lent a part of `more`. */
 static void free_task(struct hf_task *base)
 {
     struct hf_zk_task *task = (struct hf_zk_task *)base;
@@ -102,7 +102,7 @@ static void free_task(struct hf_task *base)
 
 static bool may_have(const struct hf_remote *remote, uint64_t id)
 {
-    return hf_zk_ticket_find((const struct hf_zk *)remote, id) != NULL;
+    return hf_zk_own_find((const struct hf_zk *)remote, id) != NULL;
 }
 
 static void lose_all(struct hf_remote *remote)
@@ -114,8 +114,8 @@ static void lose_all(struct hf_remote *remote)
     while (remote->tasks != NULL)
         hf_task_finish(remote->tasks, HF_EDOWN);
     assert(zk->groups == NULL && zk->to_list == NULL);
-    hf_zk_tickets_drop(zk);
-    hf_zk_survey_drop(zk);
+    hf_zk_own_drop_all(zk);
+    hf_zk_watch_store_drop(zk);
 }
 
 static const struct hf_remote_ops remote_ops = {
@@ -130,12 +130,12 @@ static const struct hf_remote_ops remote_ops = {
 
 static void cancel(struct hf_store *store, struct hf_req *req)
 {
-    if (req->op == HF_SURVEY && req->work == NULL)
-        hf_zk_survey_not_begun((struct hf_zk *)store);
+    if (req->op == HF_WATCH_STORE && req->work == NULL)
+        hf_zk_watch_store_cancel_early((struct hf_zk *)store);
     hf_remote_cancel(store, req);
 }
 
-/* ---- One turn ------------------------------------------------------------------------- */
+/* ---- One turn ----------------------------------------------------------------------- */
 
 static hf_time soonest_wake(const struct hf_zk *zk)
 {
@@ -143,11 +143,11 @@ static hf_time soonest_wake(const struct hf_zk *zk)
         hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
                   hf_sooner(hf_zk_timers_wake(&zk->to_listen), hf_zk_probes_wake(zk)));
 
-    wake = hf_sooner(wake,
-                     hf_sooner(hf_zk_survey_wake(zk), hf_zk_timers_wake(&zk->to_read)));
+    wake = hf_sooner(wake, hf_sooner(hf_zk_watch_store_wake(zk),
+                                     hf_zk_timers_wake(&zk->to_read)));
     wake = hf_sooner(wake, hf_zk_compare_wake(zk));
     bool queued = zk->dial.phase == HF_DIAL_READY && zk->watched.queued != NULL;
-    return queued ? hf_sooner(wake, zk->watched.again) : wake;
+    return queued ? hf_sooner(wake, zk->watched.retry) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -162,21 +162,22 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     if (zk->probes != NULL)
         hf_zk_probes_run(zk, readable);
     bool more = hf_remote_run(&zk->remote);
-    if (zk->survey.state != HF_ZK_SURVEY_OFF)
-        hf_zk_survey_run(zk);
-    hf_zk_self_run(zk);
+    if (zk->store_watch.state != HF_ZK_WATCH_STORE_OFF)
+        hf_zk_watch_store_run(zk);
+    hf_zk_own_node_run(zk);
     hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
         hf_zk_groups_run(zk);
-        hf_zk_lines_flush(zk); /* last: a listing shows the nodes that this turn made */
+        hf_zk_lines_flush(
+            zk); /* last, so that a listing shows the nodes created in this turn */
     }
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);
     store->wake = more || store->wake == 0 ? 0 : soonest_wake(zk);
 }
 
-/* ---- Both ends of its life ---------------------------------------------------------------- */
+/* ---- Open and close ----------------------------------------------------------------- */
 
 static void close_store(struct hf_store *store)
 {
@@ -215,7 +216,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_remote_init(&zk->remote, &remote_ops, &zk->dial);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
-    if (config->will != NULL && (r = hf_zk_will_read(zk, config, errmsg)) < 0)
+    if (config->key != NULL && (r = hf_zk_session_key_read(zk, config, errmsg)) < 0)
         goto close_poll;
     hf_zk_link_init(zk, config->seed);
     *ret = &zk->base;
@@ -235,10 +236,10 @@ static const char *const params[] = { "session", "style", "auth", "acl",
                                       "ca",      "cert",  "key",  NULL };
 
 /* clang-format off */
-#define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, .surveys = true, \
+#define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, .store_watches = true, \
                      .open = open_store, .close = close_store, .submit = hf_remote_submit, \
                      .cancel = cancel, .process = process, \
-                     .will = hf_zk_will_write }
+                     .key = hf_zk_session_key_write }
 /* clang-format on */
 
 const struct hf_store_impl hf_zk_store = IMPL("zk", NULL);

@@ -1,15 +1,15 @@
-/* watch.c - WATCH: completes when something is different from what the caller knows.
+/* watch.c - WATCH: completes when something differs from what the caller knows.
  *
- *     of the own place    wait.c; if the caller knows nothing, a listing answers it
- *     of a line           listens to the folder
- *     ... until a place   the same, and reads the line: now, and after every change
- *         has left
+ *     an own place        wait.c; if the caller knows nothing, a listing answers it
+ *     a line              listens to the folder
+ *     a line, until a     the same, and scans the line: now, and after every change
+ *         place has left
  */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 
-/* ---- Of a line ---------------------------------------------------------------------------- */
+/* ---- Of a line ---------------------------------------------------------------------- */
 
 static void watch_token(struct hf_zk *zk, struct hf_zk_task *task);
 
@@ -18,7 +18,7 @@ static void on_line_news(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_task *task = listener->data;
 
-    if (news == HF_ZK_NEWS_ARMED)
+    if (news == HF_ZK_NEWS_SET)
         return;
     if (task->base.req->token != 0)
         watch_token(zk, task);
@@ -37,13 +37,13 @@ static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task, uint64_t sta
         on_line_news(zk, &task->listener, HF_ZK_NEWS_CHANGED);
 }
 
-static void on_gathered_to_watch(struct hf_zk *zk, struct hf_zk_task *task,
-                                 const struct hf_zk_items *items)
+static void on_scanned_to_watch(struct hf_zk *zk, struct hf_zk_task *task,
+                                const struct hf_zk_entries *entries)
 {
-    uint64_t stamp = items->stamp;
-    bool     there = hf_zk_items_find(items, task->base.req) != NULL;
+    uint64_t stamp = entries->stamp;
+    bool     there = hf_zk_entries_find(entries, task->base.req) != NULL;
 
-    task->free_more(task->more); /* it may be read again */
+    task->free_more(task->more); /* the line may be scanned again */
     task->more = NULL;
     if (task->base.req->canceled)
         hf_task_finish(&task->base, HF_ECANCELED);
@@ -55,34 +55,34 @@ static void on_gathered_to_watch(struct hf_zk *zk, struct hf_zk_task *task,
 
 static void watch_token(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    hf_zk_gather(zk, task, on_gathered_to_watch);
+    hf_zk_scan(zk, task, on_scanned_to_watch);
 }
 
-/* ---- Of the own place --------------------------------------------------------------------- */
+/* ---- Of the own place --------------------------------------------------------------- */
 
 static void watch_own(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (task->ticket == NULL || task->ticket->where != HF_ZK_THERE)
+    if (task->own == NULL || task->own->where != HF_ZK_THERE)
         hf_zk_answer(zk, task, HF_STAND_NONE);
     else if (task->base.req->standing.state == HF_STAND_UNKNOWN)
-        hf_zk_look(zk, task);
+        hf_zk_list_and_answer(zk, task);
     else
-        hf_zk_wait(zk, task);
+        hf_zk_wait_begin(zk, task);
 }
 
-/* ---- Both ends ---------------------------------------------------------------------------- */
+/* ---- Both ends ---------------------------------------------------------------------- */
 
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
 {
     const struct hf_req *req = task->base.req;
 
-    task->ticket = hf_zk_ticket_find(zk, req->id);
+    task->own = hf_zk_own_find(zk, req->id);
     if (req->id == 0 && req->token != 0)
         watch_token(zk, task);
     else if (req->id == 0)
         watch_folder(zk, task, req->stamp);
-    else if (task->ticket != NULL && task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, watch_own);
+    else if (task->own != NULL && task->own->where == HF_ZK_UNSURE)
+        hf_zk_recover(zk, task, watch_own);
     else
         watch_own(zk, task);
 }
@@ -90,15 +90,15 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
 void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task)
 {
     hf_zk_unlisten(zk, &task->listener, false);
-    if (task->ticket != NULL && task->ticket->watch == task)
-        hf_zk_wait_end(zk, task->ticket);
+    if (task->own != NULL && task->own->watch == task)
+        hf_zk_wait_end(zk, task->own);
 }
 
-/* One that is about to be answered is not ended early. */
+/* A WATCH that is about to be answered does not end early. */
 void hf_zk_watch_cancel(struct hf_task *base)
 {
     struct hf_zk_task *task = (struct hf_zk_task *)base;
-    bool               waits = task->ticket != NULL && task->ticket->watch == task;
+    bool               waits = task->own != NULL && task->own->watch == task;
 
     assert(base->req->op == HF_WATCH && base->req->canceled);
     if (waits || task->listener.watched != NULL)

@@ -1,2 +1,2 @@
-# src/store/memory/queue.c: only those ahead that wait are counted
+# src/store/memory/queue.c: only waiters count as ahead of a place, not holders
 s/place->ahead = ahead.count;/place->ahead = queue->waiting;/

@@ -1,2 +1,2 @@
-# test/sim/group.c: several asked for at once keep the places behind one they wait for
+# test/sim/group.c: an eager group keeps its places behind the part that it waits for
 s/^        give_up_behind(sim, group, first);/        (void)give_up_behind;/

@@ -1,2 +1,2 @@
-# test/sim/group.c: when one of several fails, the others are forgotten
+# test/sim/group.c: when one part of a group fails, the others are not released
 /^static void take/,/^}/ s/^        give(group);/        group->state = GROUP_REST;/

@@ -1,2 +1,2 @@
-# test/sim/group.c: several are taken in the order they were given
+# test/sim/group.c: a group acquires its parts in the order given, not by name
 s/^    sort(group);/    (void)sort;/

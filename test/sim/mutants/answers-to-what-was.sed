@@ -1,2 +1,2 @@
-# src/client/job.c: an answer is taken although something else is wanted by now
+# src/client/job.c: an answer is used although the job wants something else by now
 s/if (!wanted || req->status == HF_ECANCELED)/if (req->status == HF_ECANCELED)/

@@ -1,4 +1,4 @@
-# src/store/memory/verbs.c: a try that is refused stands in line all the same
+# src/store/memory/verbs.c: a refused try leaves a place in the queue
 s/^    if (!repeat && r == 0)/    if (!repeat \&\& r == HF_EBUSY)\
         take_place(world, session, queue, req);\
 &/

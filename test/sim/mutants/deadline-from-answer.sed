@@ -1,2 +1,2 @@
-# test/lib/far_link.c: the lease is counted from the answer
-s/^        confirmed(far, answer);/        far->sent = now, confirmed(far, answer);/
+# test/lib/sim/store_link.c: the lease is counted from the answer, not from the sending
+s/^        confirmed(sim, answer);/        sim->sent = now, confirmed(sim, answer);/

@@ -1,2 +1,2 @@
-# src/core/lease.c: clocks are taken to run alike
+# src/core/lease.c: the deadline allows for no drift of clocks
 /^hf_time hf_lease_shorter/,/^}/ s/return .*;/return ttl;/

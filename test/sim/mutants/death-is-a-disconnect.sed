@@ -1,2 +1,2 @@
-# test/lib/far_link.c: a dead session is reported as a broken connection
-s/set_link(far, HF_LINK_LOST,/set_link(far, HF_LINK_DOWN,/
+# test/lib/sim/store_link.c: an ended session is reported as a broken connection
+s/set_link(sim, HF_LINK_LOST,/set_link(sim, HF_LINK_DOWN,/

@@ -1,2 +1,2 @@
-# src/store/common.c: a waiter is not told that it is granted
+# src/store/common.c: a waiter is not notified of its grant
 s/^    if (now->state != known->state)/    if (now->state < known->state)/

@@ -1,2 +1,2 @@
-# test/lib/far.c: a late answer is taken for that to a later request
+# test/lib/sim/store.c: a late answer is taken for the answer to a later request
 /^static struct hf_req \*take_flying(/,/^}/ s/if (serial_of(req) == serial)/if (found == NULL \&\& serial_of(req) >= serial)/

@@ -1,2 +1,2 @@
-# src/store/memory/verbs.c: who holds counts as waiting
+# src/store/memory/verbs.c: a holder counts as waiting
 s/queue->waiting >= req->limit/queue->all.count >= req->limit/

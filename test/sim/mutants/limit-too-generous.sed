@@ -1,2 +1,2 @@
-# src/store/memory/verbs.c: one more may wait than the limit says
+# src/store/memory/verbs.c: one more may wait than the limit allows
 s/queue->waiting >= req->limit/queue->waiting > req->limit/

@@ -1,2 +1,2 @@
-# src/store/memory/verbs.c: whoever waits outside is not told that the place in the way has left
+# src/store/memory/verbs.c: a client that waits outside is not notified when the place in its way leaves
 s/hf_queue_find(queue, req->token) == NULL/hf_queue_find(queue, req->token) == NULL \&\& queue->first != NULL/

@@ -1,2 +1,2 @@
-# src/core/hold.c: a deadline that passed is forgiven if a renewal still comes
+# src/core/hold.c: a renewal after the deadline brings the lock back
 /case HF_EXPIRED:/,/^    }/ s/lose(hold, false);/(void)0;/

@@ -1,2 +1,2 @@
-# src/core/hold.c: when the session is gone the lock is taken again by itself
+# src/core/hold.c: after a lost session the lock is acquired again by itself
 /^static void on_gone/,/^}/ s/lose(hold, true);/come_to_rest(hold, HF_HOLD_IDLE, 0), enter(hold);/

@@ -1,2 +1,2 @@
-# src/core/hold.c: a release is good whatever the store answers
+# src/core/hold.c: a release succeeds whatever the store answers
 /^static void on_left/,/^}/ s/hold->why != 0 ? hold->why : why/hold->why/

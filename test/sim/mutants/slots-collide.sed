@@ -1,2 +1,2 @@
-# src/store/memory/queue.c: a slot is given out twice
-s/if (place->ticket.slot == slot)/if (place->ticket.slot == slot \&\& slot > 0)/
+# src/store/memory/queue.c: two holders get the same slot
+s/if (place->place.slot == slot)/if (place->place.slot == slot \&\& slot > 0)/

@@ -1,2 +1,2 @@
-# test/lib/net.c: what an older connection sent still takes effect
-s/if (letter->connection != session->connection)/if (letter->connection > session->connection)/
+# test/lib/sim/network.c: messages of an older connection still take effect
+s/if (message->connection != session->connection)/if (message->connection > session->connection)/

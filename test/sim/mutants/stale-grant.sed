@@ -1,2 +1,2 @@
-# src/client/job.c: an answer is believed although the session may be dead by now
+# src/client/job.c: a grant is believed although the session may have ended by now
 s/if (late && req->status == 0)/if (late \&\& false)/

@@ -1,2 +1,2 @@
-# src/client/job.c: a wait with a time limit goes on for ever
+# src/client/job.c: a wait ignores its time limit
 s/if (waits(job) && now >= job->deadline)/if (waits(job) \&\& job->deadline < 0)/

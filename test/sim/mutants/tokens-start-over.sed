@@ -1,2 +1,2 @@
-# src/store/memory/verbs.c: an empty line forgets its tokens
+# src/store/memory/verbs.c: an empty queue forgets its tokens
 s/token = ++world->token;/token = queue->first == NULL ? 1 : ++world->token;/

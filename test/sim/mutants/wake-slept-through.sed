@@ -1,4 +1,4 @@
-# src/client/job.c: whoever is woken while waiting goes on sleeping
-s/^    hf_job_tell(job, &(struct hf_event){ \.what = HF_STANDING, .*/    if (req->op == HF_WATCH \&\& now.state == HF_STAND_HOLDS)\
+# src/client/job.c: a waiter that is woken goes on sleeping
+s/^    hf_job_step(job, &(struct hf_event){ \.what = HF_STANDING, .*/    if (req->op == HF_WATCH \&\& now.state == HF_STAND_HOLDS)\
         return;\
 &/

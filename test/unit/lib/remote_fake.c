@@ -13,7 +13,7 @@ static void tell(char letter, uint64_t id)
              letter, (int)id);
 }
 
-/* ---- The store --------------------------------------------------------------------------- */
+/* ---- The store ----------------------------------------------------------------- */
 
 static void begin(struct hf_task *task)
 {
@@ -43,7 +43,7 @@ static void end_task(struct hf_task *task)
 
 static void free_task(struct hf_task *task)
 {
-    tell('f', ((struct fake_task *)task)->id); /* the request is not ours any more */
+    tell('f', ((struct fake_task *)task)->id); /* the request may be freed by now */
 }
 
 static bool may_have(const struct hf_remote *remote, uint64_t id)
@@ -71,7 +71,7 @@ static const struct hf_remote_ops ops = {
     .lose = lose,
 };
 
-/* ---- Its user ----------------------------------------------------------------------------- */
+/* ---- Its user ------------------------------------------------------------------ */
 
 static void on_done(struct hf_req *it)
 {
@@ -133,7 +133,7 @@ struct hf_task *fake_task(uint64_t id)
     return fake.req[id].work;
 }
 
-/* Whatever a case has left at work. */
+/* With requests still at work or not. */
 int fake_stop(void **state)
 {
     (void)state;

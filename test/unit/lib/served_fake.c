@@ -23,14 +23,14 @@ static void next_call(void)
         tell("; ");
 }
 
-/* ---- A call --------------------------------------------------------------------------------- */
+/* ---- A call -------------------------------------------------------------------- */
 
 static void begin(struct hf_served_task *task)
 {
     static const char *const names[] = {
-        [HF_ENTER] = "enter", [HF_WATCH] = "watch", [HF_LEAVE] = "leave",
-        [HF_LIST] = "list",   [HF_BREAK] = "break", [HF_AMEND] = "amend",
-        [HF_ASK] = "ask",     [HF_PROVE] = "prove",
+        [HF_ENTER] = "enter", [HF_WATCH] = "watch",  [HF_LEAVE] = "leave",
+        [HF_LIST] = "list",   [HF_BREAK] = "break",  [HF_DOWNGRADE] = "amend",
+        [HF_ASK] = "ask",     [HF_VERIFY] = "prove",
     };
 
     next_call();
@@ -84,15 +84,15 @@ static int64_t number(const void *reply, size_t index)
     return text(reply, index) != NULL ? strtoll(text(reply, index), NULL, 10) : 0;
 }
 
-/* ---- The rest of it --------------------------------------------------------------------------- */
+/* ---- Other operations ---------------------------------------------------------- */
 
 static void list(struct hf_served_task *task, int code, const void *reply)
 {
-    struct hf_ticket *ticket = hf_served_tickets(&sfake.served, 4);
+    struct hf_place *place = hf_served_places(&sfake.served, 4);
 
     (void)code;
-    assert_non_null(ticket);
-    memcpy(ticket, sfake.listed, sizeof sfake.listed);
+    assert_non_null(place);
+    memcpy(place, sfake.listed, sizeof sfake.listed);
     hf_served_listed(task, (size_t)number(reply, 1), 77);
 }
 
@@ -188,7 +188,7 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return sfake.watch_until;
 }
 
-static void want_news(struct hf_served *served, bool at_once)
+static void want_messages(struct hf_served *served, bool at_once)
 {
     (void)served;
     next_call();
@@ -220,11 +220,11 @@ static const struct hf_served_ops ops = {
     .renew = renew,
     .confirm = confirm,
     .watch_until = watch_until,
-    .want_news = want_news,
+    .want_messages = want_messages,
     .renew_in = renew_in,
 };
 
-/* ---- Its user ----------------------------------------------------------------------------------- */
+/* ---- Its user ------------------------------------------------------------------ */
 
 int served_start(void **state)
 {
@@ -251,10 +251,10 @@ static void on_done(struct hf_req *req)
     size_t number = (size_t)(req - sfake.req);
 
     sfake.answers[number]++;
-    sfake.tickets = req->status == 0 ? req->line.count : 0;
-    assert_in_range(sfake.tickets, 0, 4);
-    for (size_t i = 0; i < sfake.tickets; i++)
-        sfake.ticket[i] = req->line.ticket[i];
+    sfake.places = req->status == 0 ? req->line.count : 0;
+    assert_in_range(sfake.places, 0, 4);
+    for (size_t i = 0; i < sfake.places; i++)
+        sfake.place[i] = req->line.place[i];
     if (req->standing.asked == NULL)
         return;
     snprintf(sfake.asked[number], sizeof sfake.asked[number], "%s", req->standing.asked);

@@ -1,4 +1,4 @@
-/* served_fake.h - a store whose server decides, and whose server is the test itself. */
+/* served_fake.h - a store of src/store/served whose server is the test itself. */
 #ifndef HF_TEST_SERVED_FAKE_H
 #define HF_TEST_SERVED_FAKE_H
 
@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-enum { SERVED_MANY = 8 }; /* requests; each is known by its number */
+enum { SERVED_MANY = 8 }; /* requests, by number */
 
-/* What the server answers: texts, one for each part. */
+/* An answer of the server: the text of each part. */
 struct served_reply {
     const char *part[12];
 };
@@ -24,17 +24,17 @@ struct served_reply {
 struct served_fake {
     struct hf_served served;
     struct hf_dial   dial;
-    bool             breaks; /* the link, over the next renewal */
+    bool             breaks; /* the next renewal breaks the link */
     struct hf_req    req[SERVED_MANY];
     unsigned         answers[SERVED_MANY];
-    struct hf_ticket listed[4]; /* what LIST finds */
-    struct hf_ticket ticket[4]; /* ... and answered */
-    size_t           tickets;
-    char             asked[SERVED_MANY][16]; /* of the standing that was answered */
+    struct hf_place  listed[4]; /* for the answer to LIST */
+    struct hf_place  place[4];  /* of the last answer to LIST */
+    size_t           places;
+    char             asked[SERVED_MANY][16]; /* reason of an ASK in the answer */
     hf_time          watch_until;
 
-    /* What the server, or the session, was told: "enter 1 a w1 c1 l0 note", "renew",
-     * "gone", "again", "over" (the link broke), "confirm", "read 1 a", "news 1"; blanks between
+    /* Calls to the server or the session: "enter 1 a w1 c1 l0 note", "renew", "gone",
+     * "again", "over" (the link broke), "confirm", "read 1 a", "news 1"; blanks between
      * parts, "; " between calls. */
     char told[1024];
 };
@@ -45,10 +45,10 @@ extern struct served_fake sfake;
 int served_start(void **state);
 int served_stop(void **state);
 
-/* Connected and greeted, without a server; as at the start. */
+/* Connected and greeted, as at the start. */
 void served_connect(void);
 
-/* Submit a request and let it be begun. */
+/* Submit a request, and let it begin. */
 struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id);
 
 /* The server answers it. */
@@ -57,13 +57,13 @@ struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id);
 void served_answer_with(unsigned number, enum hf_served_fault fault,
                         const struct served_reply *reply);
 
-/* Let what was stirred go on. */
+/* Process what is due. */
 void served_run(void);
 
-/* A place of ours, granted or waiting behind two. */
+/* Enter a place, granted or waiting behind two. */
 struct hf_served_place *served_enter(uint64_t id, bool granted);
 
-/* WATCH it, knowing what that one was answered last. */
+/* WATCH it, with the last answer to request `known`. */
 struct hf_req *served_watch(unsigned number, uint64_t id, unsigned known);
 
 #define served_assert_told(expected)               \

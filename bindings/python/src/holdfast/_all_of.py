@@ -12,9 +12,9 @@ class AllOf(BaseLock):
     """Several locks as one: all are acquired within one time limit, or none is, in an order that
     is the same for everybody, so that nobody waits in a circle.  It is held while all are.
 
-    The locks say what is wanted, and a string is the name of a Lock.  They are not acquired
-    themselves: AllOf has places of its own.  `token` is the highest of all, and `tokens` has
-    those of each.
+    The arguments say which locks are wanted; a string is the name of a Lock.  These objects are not
+    acquired themselves: AllOf has places of its own.  `token` is the highest of all tokens, `tokens`
+    has each of them.
 
     >>> with AllOf("from-account", ReadLock("rates"), timeout=10) as both:
     ...     len(both.tokens)

@@ -1,4 +1,4 @@
-"""What all locks have in common."""
+"""The base class of all locks."""
 from __future__ import annotations
 
 import ctypes
@@ -9,13 +9,13 @@ import types
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
-from . import _c, _lookout, _process
+from . import _c, _watcher, _process
 from ._client import Client, milliseconds, shared_client
 from ._errors import ForkedError, HoldfastError, LockLost, NotHeld
 from ._exit import Acquired, Exit, leave
 from ._handle import Handle, Plan
 from ._tasks import TaskSide
-from ._wait import Said, acquire_interruptibly, give_back
+from ._wait import Results, acquire_interruptibly, give_back
 
 Callback = Callable[[Any], object]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,28 +23,28 @@ L = TypeVar("L", bound="BaseLock")
 
 
 class BaseLock(TaskSide):
-    """What all locks have in common.
+    """The base class of all locks.
 
-    Threads.  Threads may share a lock object.  The thread that holds it may acquire it again,
-    and must release it as often.  Of a lock with one holder the others wait for their turn, and
-    any thread may ask for `token`, `left` and `ensure_held()`.  Of a ReadLock or Semaphore every
-    thread has a place of its own.  Only the thread that acquired it may release it, unless the
-    lock was made with any_thread=True: then any may, and nothing is counted.
+    Threads.  Threads may share a lock object.  The thread that holds it may acquire it again, and
+    must release it as often.  If the lock has one holder, the other threads wait for their turn,
+    and any thread may read `token` and `left` and call `ensure_held()`.  With a ReadLock or
+    Semaphore every thread has a place of its own.  Only the thread that acquired the lock may
+    release it.  With any_thread=True any thread may, and the lock is not reentrant.
 
     Fork.  A lock that is not held can be used in a forked child, which has its own client.
-    What the parent holds is not the child's: it gets ForkedError.
+    Locks that the parent holds raise ForkedError in the child.
 
-    Pickle.  A lock that is not held can be given to another process, if it has no client of its
+    Pickle.  A lock that is not held can be passed to another process, if it has no client of its
     own.
 
     Callbacks.  on_lost(lock) is called when the lock is lost while it is held; on_asked(lock)
-    each time somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
-    They may do anything but release the lock, which belongs to another thread.
+    each time somebody asks for it: `lock.asked` is the reason.  Both run in a thread of this
+    package.  They may do anything but release the lock, which belongs to another thread.
 
     Tasks.  `async with lock:` is for tasks of asyncio: see acquire_async().  Every task has a
-    place of its own, and may take the lock again while it has it.  The running loop does all
-    the work: a loop that is blocked for longer than the lease loses the lock.  Callbacks come
-    from the loop then.
+    place of its own, and may acquire the lock again while it holds it.  The running loop does all
+    the work: if it is blocked for longer than the lease, the lock is lost.  Callbacks run in the
+    loop then.
     """
 
     def __init__(self, plan: Plan, timeout: Optional[float], url: Optional[str],
@@ -68,37 +68,37 @@ class BaseLock(TaskSide):
     # ---- Acquire and release ----------------------------------------------------------------
 
     def acquire(self, timeout: Optional[float] = None, *, blocking: bool = True) -> Acquired:
-        """Wait until it is yours, or raise LockTimeout.
+        """Wait until the lock is yours, or raise LockTimeout.
 
         timeout   seconds; None: that of the lock; negative: for ever; 0: try once
-        blocking  False: try once; if somebody else has it, LockBusy, which is a LockTimeout
+        blocking  False: try once; LockBusy, a LockTimeout, if somebody else has the lock
         """
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
         acquired = Acquired(self)
-        handle, said = self._handle(), Said()
+        handle, results = self._handle(), Results()
         try:
-            self._acquire(handle, limit, said)
+            self._acquire(handle, limit, results)
             return acquired
         except BaseException:
-            give_back(handle, said)
+            give_back(handle, results)
             raise
 
-    def _acquire(self, handle: Handle, limit: int, said: Said) -> None:
-        """The caller gives it back if this is interrupted after it was granted."""
+    def _acquire(self, handle: Handle, limit: int, results: Results) -> None:
+        """If a signal handler interrupts this after the grant, the caller releases the lock."""
         cancels = self._cancels
-        message = acquire_interruptibly(handle, limit, said)
-        # One that was interrupted cancels the waits of all threads: the others go on.
-        while said[-1] == _c.ECANCELED and cancels == self._cancels and not handle.client.closed:
-            message = acquire_interruptibly(handle, limit, said)
-        if said[-1] == _c.EINVAL and handle.client.closed:  # it waited when that was closed
-            said[-1] = _c.ECANCELED if len(said) > 1 else _c.EINVAL
-        handle.client._check(said[-1], message)
+        message = acquire_interruptibly(handle, limit, results)
+        # A wait that is interrupted cancels the waits of all threads: the others wait again.
+        while results[-1] == _c.ECANCELED and cancels == self._cancels and not handle.client.closed:
+            message = acquire_interruptibly(handle, limit, results)
+        if results[-1] == _c.EINVAL and handle.client.closed:  # closed while it waited
+            results[-1] = _c.ECANCELED if len(results) > 1 else _c.EINVAL
+        handle.client._check(results[-1], message)
         if self._has_callbacks:
-            handle.told = False
-            self._look_out(handle)
+            handle.reported = False
+            self._watch(handle)
 
     def release(self) -> None:
-        """Give it up.  LockLost: it was not yours to the end."""
+        """Release the lock.  LockLost: it was not yours to the end."""
         handle = self._found()
         self._refuse_forked()
         if handle is None:
@@ -112,12 +112,12 @@ class BaseLock(TaskSide):
             handle._cancel()
 
     def __enter__(self: L) -> L:
-        handle, said = self._handle(), Said()
+        handle, results = self._handle(), Results()
         try:
-            self._acquire(handle, milliseconds(self.timeout), said)
+            self._acquire(handle, milliseconds(self.timeout), results)
             return self
         except BaseException:
-            give_back(handle, said)
+            give_back(handle, results)
             raise
 
     if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class BaseLock(TaskSide):
         __exit__ = Exit()
 
     def _way_out(self) -> Any:
-        """What `with` calls at the end.  If there can be no handle, __enter__() says why."""
+        """The function that `with` calls at the end.  Without a handle, __enter__() raises."""
         try:
             handle = self._handle()
         except HoldfastError:
@@ -138,8 +138,8 @@ class BaseLock(TaskSide):
         self.release()
 
     def __call__(self, function: F) -> F:
-        """As a decorator: every call acquires and releases it.  TypeError for generators, whose
-        body runs after the call is over."""
+        """As a decorator: every call acquires and releases the lock.  TypeError for generators, whose
+        body runs after the call."""
         call: Any = function  # of an object: its method
         if not inspect.isroutine(function) and not isinstance(function, functools.partial):
             call = getattr(function, "__call__")
@@ -166,7 +166,7 @@ class BaseLock(TaskSide):
                             "the body")
         return locked  # type: ignore[return-value]
 
-    # ---- What it is ---------------------------------------------------------------------------
+    # ---- State ---------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -174,27 +174,27 @@ class BaseLock(TaskSide):
 
     @property
     def client(self) -> Client:
-        """The client that it is in, or will be."""
+        """The client of this lock; opened if need be."""
         return self._own_client or shared_client(self._url)
 
     @property
     def is_held(self) -> bool:
-        """Is it surely yours at this moment, by this process's own clock?"""
+        """Is the lock certainly yours at this moment, by this process's own clock?"""
         return self.left > 0
 
     is_locked = is_held
 
     def locked(self) -> bool:
-        """The same, as threading calls it."""
+        """The same, by the name that threading uses."""
         return self.is_held
 
     @property
     def left(self) -> float:
-        """Seconds for which it is surely yours yet: 0.0: stop now; math.inf: as long as this
-        process lives.  Asks nobody, so look before every step that matters."""
+        """Seconds for which the lock is certainly yours.  0.0: stop now; math.inf: as long as this
+        process lives.  Does not contact the store, so check before every step that matters."""
         handle = self._found()
         left = 0.0 if handle is None or self._by_task else handle.left
-        if left > 0:  # as nearly always: it is asked often
+        if left > 0:  # the usual case, which must be fast
             return left
         held = self._current()
         return 0.0 if held is None else held.left
@@ -202,7 +202,7 @@ class BaseLock(TaskSide):
     @property
     def token(self) -> int:
         """The fencing token: higher for every later holder of this name.  NotHeld or LockLost
-        if it is not yours."""
+        if the lock is not yours."""
         return self._held().token
 
     @property
@@ -212,7 +212,7 @@ class BaseLock(TaskSide):
         return self._held().slot
 
     def ensure_held(self, timeout: float = 0) -> None:
-        """Ask the store whether it is still yours.  LockLost: no.  StoreDown or LockTimeout:
+        """Ask the store whether the lock is still yours.  LockLost: no.  StoreDown or LockTimeout:
         nobody knows.  With a timeout of 0 the store is asked once."""
         handle = self._held()
         handle.client._check(_c.lib.hf_check(handle, milliseconds(timeout)))
@@ -230,40 +230,42 @@ class BaseLock(TaskSide):
             return None
         return _c.text(reason.value)
 
-    def _look_out(self, handle: Handle) -> None:
-        """The lookout must not keep the lock alive: what nobody refers to is given up."""
+    def _watch(self, handle: Handle) -> None:
+        """The watcher must not keep the lock alive: a lock without references is released."""
         if handle.watched:
             return
         lock, watched = weakref.ref(self), weakref.ref(handle)
-        for tell, descriptor in ((_tell_lost, _c.lib.hf_lost_fd), (_tell_asked, _c.lib.hf_ask_fd)):
+        for call, descriptor in ((_call_on_lost, _c.lib.hf_lost_fd),
+                                 (_call_on_asked, _c.lib.hf_ask_fd)):
             fd = handle.client._check(descriptor(handle))
-            _lookout.lookout.add(fd, functools.partial(tell, lock, watched))
+            _watcher.watcher.add(fd, functools.partial(call, lock, watched))
         handle.watched = True
 
     # ---- Handles ------------------------------------------------------------------------------
 
     def _forget_handles(self) -> None:
-        """One for each thread if they can have it together, else one for all: `handle` of this."""
-        self._making = threading.RLock()  # a signal handler may come here again
+        """self._slot.handle is one for each thread if they can hold the lock together, else one for
+        all."""
+        self._making = threading.RLock()  # reentrant, for signal handlers
         self._slot: Any = threading.local() if self._each_thread else types.SimpleNamespace()
         self._made: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
     def _found(self) -> Optional[Handle]:
-        """The calling thread's, if it has one yet."""
+        """The handle of the calling thread, or None."""
         return getattr(self._slot, "handle", None)
 
     def _handle(self) -> Handle:
-        """The calling thread's, to acquire it."""
+        """The handle of the calling thread, created if need be."""
         self._settle_in_process()
         handle = self._found()
         if handle is not None and not (handle.client.closed and self._own_client is None):
             return handle
         with self._making:
             found = self._found()
-            if found is not handle and found is not None:  # another thread made it
+            if found is not handle and found is not None:  # created by another thread
                 return found
             made = self._plan.make(self.client)
-            if self._found() is handle:  # else a signal handler has
+            if self._found() is handle:  # else a signal handler created one
                 self._slot.handle = self._made[id(made)] = made
             return self._slot.handle  # type: ignore[no-any-return]
 
@@ -272,7 +274,7 @@ class BaseLock(TaskSide):
         return [handle for handle in found if handle is not None]
 
     def _current(self) -> Optional[Handle]:
-        """What is held: by this task or thread, or else by the only one that does."""
+        """The handle that this task or thread holds, or else the only one that is held."""
         self._refuse_forked()
         place = self._task_place()[1]
         if place is not None:
@@ -303,7 +305,7 @@ class BaseLock(TaskSide):
             raise self._forked()
 
     def _settle_in_process(self) -> None:
-        """After a fork the parent's handles are of no use; the child makes new ones."""
+        """After a fork the child cannot use the parent's handles, and creates new ones."""
         if self._born == _process.generation:
             return
         self._refuse_forked()
@@ -328,19 +330,19 @@ class BaseLock(TaskSide):
                           state["on_lost"], state["on_asked"])
 
 
-def _tell_lost(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
-    """From the lookout: its time is over, or it was taken away.  Both may be told: once is
-    enough."""
+def _call_on_lost(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
+    """Called by the watcher: the deadline passed, or somebody broke the lock.  Possibly both: call
+    on_lost once."""
     held, handle = lock(), watched()
-    if held is None or handle is None or held._on_lost is None or handle.told:
+    if held is None or handle is None or held._on_lost is None or handle.reported:
         return
-    _c.lib.hf_lost_fd(handle)  # a moment before the rest is visible: this waits for that
+    _c.lib.hf_lost_fd(handle)  # waits until the loss is published
     if handle.is_taken and handle.left == 0:
-        handle.told = True
+        handle.reported = True
         held._on_lost(held)
 
 
-def _tell_asked(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
+def _call_on_asked(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
     held, handle = lock(), watched()
     if held is None or handle is None or held._on_asked is None:
         return

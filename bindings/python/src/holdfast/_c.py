@@ -24,7 +24,7 @@ IDLE, WAITING, HELD, LEAVING, LOST = range(5)
 LINK_DOWN, LINK_UP, LINK_LOST = range(3)
 
 # enum hf_flags
-NO_KEEPER, INIT, WARDEN = 1, 2, 4
+NO_KEEPER, INIT, GUARDIAN = 1, 2, 4
 
 # enum hf_level
 FINE, WARNING, FAULT = range(3)
@@ -32,7 +32,7 @@ FINE, WARNING, FAULT = range(3)
 INT64_MAX = 2**63 - 1
 BUCKETS = 40
 
-# A client, a lock and an election are pointers to what only the library knows.
+# Clients, locks and elections are opaque pointers.
 Pointer = c_void_p
 
 ON_STATE = CFUNCTYPE(None, c_void_p, c_int, c_int, c_void_p)
@@ -40,7 +40,7 @@ ON_ASK = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
 ON_PLACE = CFUNCTYPE(None, c_void_p, c_int64, c_void_p)
 ON_TRACE = CFUNCTYPE(None, c_char_p, c_void_p)
 ON_LINK = CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
-ON_WILL = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
+ON_SESSION_KEY = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
 
 
 class Options(Structure):
@@ -60,8 +60,8 @@ class Options(Structure):
         ("error_size", c_size_t),
         ("on_link", ON_LINK),
         ("public_command", c_char_p),
-        ("warden", c_char_p),
-        ("on_will", ON_WILL),
+        ("guardian", c_char_p),
+        ("on_session_key", ON_SESSION_KEY),
     ]
 
 
@@ -217,14 +217,14 @@ LEFT_OUT = {
     "hf_schema": "for administrators: holdfast schema prints it",
     "hf_name": "lock.name is kept here",
     "hf_set_follow": "a waiting thread can look by inspect()",
-    "hf_survey_new": "for programs that show a store; watch() follows one lock",
-    "hf_survey_free": "likewise",
+    "hf_store_watch_new": "for programs that show a store; watch() follows one lock",
+    "hf_store_watch_free": "likewise",
     "hf_history": "holdfast history --json tells it",
-    "hf_records_free": "likewise",
+    "hf_history_report_free": "likewise",
     "hf_get_client_stats": "lock.stats counts for each lock",
     "hf_lifeline": "for guardians, which the command has",
-    "hf_will": "for guardians; Client(warden=True) has one",
-    "hf_execute": "for guardians; Client(warden=True) has one",
+    "hf_session_key": "for guardians; Client(guardian=True) has one",
+    "hf_end_session": "for guardians; Client(guardian=True) has one",
 }
 
 lib = load()
@@ -232,5 +232,5 @@ declare(lib, PROTOTYPES)
 
 
 def text(value: Any) -> str:
-    """A string of the library's; it may hold bytes that are no UTF-8."""
+    """A string of the library; it may contain bytes that are not UTF-8."""
     return bytes(value).decode(errors="replace") if value else ""

@@ -1,7 +1,7 @@
 """A client is one session in one store.
 
-Most programs need none of their own: locks share a client for each URL, which is opened when it
-is first needed and closed when the interpreter ends.  A forked child opens its own.
+Most programs need no Client object: locks share a client for each URL, which is opened when it is
+first needed and closed when the interpreter ends.  A forked child opens its own.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._owned import NOTHING, Owned, wait_until_gone
 
 
 class Freeable(Protocol):
-    """What lives in a client and must go before it."""
+    """An object that belongs to a client and must be freed before it."""
     _as_parameter_: Any
 
     def _free(self) -> None: ...
@@ -32,14 +32,14 @@ class Freeable(Protocol):
 class Client:
     """One session in one store.
 
-    url     where locks are kept; None: $HOLDFAST_URL, else a file of your own
-    ttl     seconds that a dead holder blocks the rest, on stores with a server
-    note    free text, shown to others
-    command what runs under the lock, shown to others; None: this program's command line, and
-            only its name where others than this user can look
-    warden  if this process dies, have its locks given up at once, by a small process beside
-            it; a string names the holdfast program that is started for that
-    init    make what the store's URL names, if clients do not make it by themselves
+    url       the store; None: $HOLDFAST_URL, else a file of your own
+    ttl       seconds for which a dead holder blocks the others, on stores with a server
+    note      free text, shown to others
+    command   the program that runs under the lock, shown to others; None: this program's command
+              line, or only its name where other users can read it
+    guardian  start a small second process that releases the locks at once if this process dies; a
+              string is the path of the holdfast program to start
+    init      create what the URL names, where clients do not create it by themselves
 
     >>> with Client() as client:
     ...     with holdfast.Lock("nightly-report", client=client) as lock:
@@ -49,7 +49,7 @@ class Client:
 
     def __init__(self, url: Optional[str] = None, *, ttl: Optional[float] = None,
                  note: Optional[str] = None, command: Optional[str] = None,
-                 warden: bool | str = False, init: bool = False) -> None:
+                 guardian: bool | str = False, init: bool = False) -> None:
         self._as_parameter_: Any = NOTHING
         self._session: Optional[weakref.ref[Owned]] = None
         self._address = 0
@@ -58,12 +58,12 @@ class Client:
         message = ctypes.create_string_buffer(1024)
         options = _c.Options(
             size=ctypes.sizeof(_c.Options),
-            flags=(_c.WARDEN if warden else 0) | (_c.INIT if init else 0),
+            flags=(_c.GUARDIAN if guardian else 0) | (_c.INIT if init else 0),
             ttl_ms=0 if ttl is None else max(1, round(ttl * 1000)),
             command=encode(" ".join(sys.argv) if command is None else command),
             public_command=encode(os.path.basename(sys.argv[0]) if command is None else command),
             note=None if note is None else encode(note),
-            warden=encode(warden) if isinstance(warden, str) else None,
+            guardian=encode(guardian) if isinstance(guardian, str) else None,
             error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
         self._prepare(options)
         self._as_parameter_ = Owned()
@@ -78,11 +78,11 @@ class Client:
         _clients.add(self)
 
     def _prepare(self, options: _c.Options) -> None:
-        """For subclasses: the last word on the options."""
+        """For subclasses, to change the options."""
 
     @property
     def url(self) -> str:
-        """Which store it is, without passwords."""
+        """The URL of the store, without passwords."""
         self._use()
         return _c.text(_c.lib.hf_where(self))
 
@@ -91,13 +91,13 @@ class Client:
         return not self._as_parameter_
 
     def close(self) -> None:
-        """Give up every lock of this client, and end the session.  Threads that wait for one get
+        """Release every lock of this client, and end the session.  Threads that wait for one get
         LockCanceled."""
         self._close(math.inf)
 
     def _close(self, limit: float) -> None:
         """Waits until no thread is in a call of the library, for `limit` seconds at most.  If a
-        signal handler raises meanwhile, the next close() goes on with it."""
+        signal handler raises meanwhile, the next close() continues."""
         if self._session is None:
             return
         parts = [part for part in (ref() for ref in self._parts.valuerefs()) if part is not None]
@@ -127,10 +127,10 @@ class Client:
         return f"<holdfast.Client {'closed' if self.closed else self.url}>"
 
     def __reduce__(self) -> str:
-        raise TypeError("a Client cannot be pickled: it is one process's session")
+        raise TypeError("a Client cannot be pickled: it is a session of this process")
 
     def _use(self) -> Any:
-        """What calls are given, if it is any good in this process."""
+        """The pointer for calls of the library, if this process may use it."""
         if self._born != _process.generation:
             raise ForkedError(_c.EFORK, "this client was opened by the parent process: "
                                         "open another one in this process")
@@ -139,7 +139,7 @@ class Client:
         return self._as_parameter_
 
     def _check(self, code: int, message: str = "") -> int:
-        """The code, if it is no failure."""
+        """Return the code, or raise if it is a failure."""
         if code >= 0:
             return code
         if _ending:
@@ -168,7 +168,7 @@ def encode(value: str) -> bytes:
 
 def load(url: Optional[str] = None) -> None:
     """Load the libraries that the store of this URL needs, now: for programs that chroot or drop
-    rights before their first lock.
+    privileges before their first lock.
 
     >>> load("sqlite:locks.db")
     """
@@ -179,7 +179,7 @@ def load(url: Optional[str] = None) -> None:
 
 
 def milliseconds(seconds: Optional[float]) -> int:
-    """A time limit as the library wants it: None and negative numbers are for ever."""
+    """A time limit for the library: None and negative numbers are for ever."""
     if seconds is None or seconds < 0:
         return -1
     if seconds != seconds:
@@ -196,7 +196,7 @@ _thread = threading.local()
 
 @contextlib.contextmanager
 def callback() -> Iterator[None]:
-    """Around what the library calls."""
+    """Wraps the body of every callback."""
     _thread.called = True
     try:
         yield
@@ -205,8 +205,8 @@ def callback() -> Iterator[None]:
 
 
 def quietly(free: Callable[[], None]) -> None:
-    """Free something that nobody refers to any more.  That may be found out anywhere, also in a
-    callback, where the library could not wait for the callback's end: then another thread does."""
+    """Free an object without references.  This may happen anywhere, even in a callback, where the
+    library could not wait for the end of the callback: then another thread does it."""
     if getattr(_thread, "called", False):
         threading.Thread(target=free, daemon=True).start()
     else:
@@ -216,28 +216,27 @@ def quietly(free: Callable[[], None]) -> None:
 # ---- The clients that locks share -----------------------------------------------------------
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
-_sessions: dict[int, weakref.ref[Owned]] = {}  # that are to be closed, by address
+_sessions: dict[int, weakref.ref[Owned]] = {}  # to be closed, by address
 _shared: dict[Optional[str], Client] = {}
-_sharing = threading.RLock()  # a signal handler may come here again
+_sharing = threading.RLock()  # reentrant, for signal handlers
 _ending = False
 
 
 def shared_client(url: Optional[str] = None) -> Client:
-    """This process's client for a URL; None: for the default store.  It is opened once, and
+    """The client of this process for a URL; None: for the default store.  It is opened once, and
     closed when the interpreter ends."""
     with _sharing:
         client = _shared.get(url)
         if client is None or client.closed:
             made = Client(url)
-            if _shared.get(url) is client:  # else a signal handler made one meanwhile
+            if _shared.get(url) is client:  # else a signal handler opened one
                 _shared[url] = made
             client = _shared[url]
         return client
 
 
 def _after_fork() -> None:
-    """In the child: nothing of the parent's is used any more.  Its clients stay as they are, so
-    that what is left of them can say so."""
+    """In the child: forget the clients of the parent.  The objects remain, and raise ForkedError."""
     global _sharing
     _sharing = threading.RLock()
     _shared.clear()
@@ -245,18 +244,18 @@ def _after_fork() -> None:
 
 
 def _at_exit() -> None:
-    """Nobody should have to wait for a lease because a program ended in the usual way.  A daemon
-    thread may be stuck in a call: then the end of the process has to do."""
+    """Close all clients, so that nobody waits for the lease of a program that ended normally.  If a
+    daemon thread is stuck in a call, the end of the process must do."""
     global _ending
     _ending = True
     for client in list(_clients):
-        if client._born == _process.generation:  # a child leaves its parent's alone
+        if client._born == _process.generation:  # not those of the parent process
             client._close(2.0)
 
 
 def _stop_at_the_end() -> None:
-    """A daemon thread goes no further when the interpreter ends, as it would anyway a moment
-    later: nobody is told of a wait that ends only for that."""
+    """When the interpreter ends, stop a daemon thread here, as the interpreter will a moment later:
+    it must not raise because its wait was canceled by _at_exit()."""
     if threading.current_thread() is not threading.main_thread():
         threading.Event().wait()
 

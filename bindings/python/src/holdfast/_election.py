@@ -1,4 +1,4 @@
-"""Elections: one leads, the rest queue, everybody can know who leads."""
+"""Elections: one leads, the others queue, and everybody can know who leads."""
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +18,7 @@ from ._owned import NOTHING, Owned, wait_until_gone
 
 
 class _Using:
-    """Keeps an election while it is used by two calls in a row: it is not closed in between."""
+    """Keeps an election open between two calls."""
 
     def __init__(self, election: Election) -> None:
         self._as_parameter_ = election._as_parameter_
@@ -36,13 +36,13 @@ class Election:
     on_elected(token)   you lead from now on
     on_deposed(error)   you do not lead any more: None after resign(), else LockLost; or the
                         error that ends your part in the election
-    on_leader(entry)    another leads; None: nobody does
+    on_leader(entry)    the leader changed; None: nobody leads
     observe             only watch who leads
     once                do not queue again after being deposed
 
     For tasks of asyncio there are `async with` and wait_to_lead_async().
 
-    Callbacks come from a thread of the library, one at a time.  They must not close the election.
+    Callbacks run in a thread of the library, one at a time.  They must not close the election.
     Between on_elected and on_deposed you lead.
 
     >>> with Election("scheduler", note="web1") as election:
@@ -66,7 +66,7 @@ class Election:
         self._as_parameter_: Any = NOTHING
         self._made: Optional[weakref.ref[Owned]] = None
         self._addresses: list[int] = []  # to be freed
-        self._needs: Any = None  # the client's session, till then
+        self._needs: Any = None  # the client's session, until it is freed
         self._callbacks = (_c.ON_ELECTED(self._elected), _c.ON_DEPOSED(self._deposed),
                            _c.ON_LEADER(self._leader))  # the library has no reference to them
         options = _c.ElectionOptions(
@@ -90,7 +90,7 @@ class Election:
 
     @property
     def leads(self) -> bool:
-        """Do you lead?  By the clock: look before every step that matters."""
+        """Do you lead?  By the clock: check before every step that matters."""
         if self._as_parameter_:
             self._refuse_forked()
         return bool(_c.lib.hf_election_leads(self))
@@ -105,14 +105,14 @@ class Election:
 
     @property
     def left(self) -> float:
-        """Seconds for which you surely lead yet."""
+        """Seconds for which you certainly lead."""
         if not self.leads:
             return 0.0
         ms = self._ask(_c.lib.hf_left_ms)
         return float("inf") if ms == _c.INT64_MAX else ms / 1000
 
     def wait_to_lead(self, timeout: Optional[float] = None) -> None:
-        """Until you lead; LockTimeout after that many seconds."""
+        """Wait until you lead; LockTimeout after that many seconds."""
         with self._changed:
             limit = None if timeout is None or timeout < 0 else timeout
             self._changed.wait_for(lambda: self.leads or self._fault is not None, limit)
@@ -122,7 +122,7 @@ class Election:
                 raise self._late(timeout)
 
     async def wait_to_lead_async(self, timeout: Optional[float] = None) -> None:
-        """wait_to_lead() for a task: the loop goes on meanwhile, and no thread waits."""
+        """wait_to_lead() for a task: the loop keeps running, and no thread waits."""
         loop = asyncio.get_running_loop()
         changed = asyncio.Event()
 
@@ -156,7 +156,7 @@ class Election:
             wake()
 
     def resign(self) -> None:
-        """Step down, or out of the queue, until join()."""
+        """Step down, or leave the queue, until join()."""
         self._call(_c.lib.hf_election_resign)
 
     def join(self) -> None:
@@ -165,19 +165,19 @@ class Election:
         self._call(_c.lib.hf_election_join)
 
     def candidates(self, timeout: float = 0) -> list[Entry]:
-        """The leader first, then those who would follow, in order."""
+        """The leader first, then the candidates in the order of the queue."""
         self._refuse_closed()
         return report_of(self.client, lambda out: _c.lib.hf_election_list(
             self, milliseconds(timeout), out))
 
-    # ---- Its end ------------------------------------------------------------------------------
+    # ---- Closing ------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Leave, leading or not.  on_deposed is not called: you know."""
         self._free()
 
     def _free(self) -> None:
-        """When no call uses it.  If a signal handler raises meanwhile, the next one goes on."""
+        """Free it when no call uses it.  If a signal handler raises, the next call continues."""
         self._as_parameter_ = NOTHING
         if self._made is None or self._born != _process.generation:
             return
@@ -198,7 +198,7 @@ class Election:
 
     async def __aexit__(self, kind: Optional[type[BaseException]],
                         error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        """In a thread: callbacks that are under way may need the loop."""
+        """In a thread, since a running callback may need the loop."""
         await asyncio.to_thread(self.close)
 
     def __del__(self) -> None:
@@ -209,7 +209,7 @@ class Election:
         return f"<holdfast.Election {self.name!r} {'leads' if self.leads else 'does not lead'}>"
 
     def __reduce__(self) -> str:
-        raise TypeError("an Election cannot be pickled: it is one process's part in it")
+        raise TypeError("an Election cannot be pickled: it belongs to this process")
 
     def _refuse_forked(self) -> None:
         if self._born != _process.generation:
@@ -226,7 +226,7 @@ class Election:
         self.client._check(function(self))
 
     def _ask(self, function: Callable[[Any], int]) -> int:
-        """Of the lock underneath, which goes with the election."""
+        """Call a function on the mutex behind the election."""
         with _Using(self) as used:
             return int(function(_c.lib.hf_election_lock(used)))
 

@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each thing that a program may want to tell apart."""
+"""Exceptions: one class for each failure that a program may want to handle."""
 from __future__ import annotations
 
 import warnings
@@ -8,8 +8,8 @@ from . import _c
 
 
 class HoldfastError(Exception):
-    """Something failed.  `code` is the library's (-3), `codename` its name ("HF_EBUSY"); the
-    text says what went wrong and what to do."""
+    """Base class.  `code` is the code of the library (-3), `codename` its name ("HF_EBUSY"); the text
+    says what went wrong and what to do."""
 
     def __init__(self, code: int, message: str = "") -> None:
         super().__init__(code, message)
@@ -30,11 +30,11 @@ class HoldfastError(Exception):
 
 
 class LockTimeout(HoldfastError, TimeoutError):
-    """It did not become yours in the time given."""
+    """The lock was not acquired within the time limit."""
 
 
 class LockBusy(LockTimeout):
-    """Somebody else has it, and you asked not to wait."""
+    """Somebody else has the lock, and you asked not to wait."""
 
 
 class LockCanceled(HoldfastError):
@@ -42,11 +42,11 @@ class LockCanceled(HoldfastError):
 
 
 class LockLost(HoldfastError):
-    """It was yours, but not to the end: what you did under it was not protected."""
+    """The lock was yours, but not to the end: your work under it was not protected."""
 
 
 class NotHeld(HoldfastError, RuntimeError):
-    """You do not hold it, or another thread does, or it is held and must not be."""
+    """You do not hold the lock, or another thread does, or it is held and must not be."""
 
 
 class DeadlockError(HoldfastError, RuntimeError):
@@ -58,11 +58,11 @@ class StoreDown(HoldfastError, ConnectionError):
 
 
 class StoreDenied(HoldfastError, PermissionError):
-    """The store refuses you: permissions, password."""
+    """The store refuses access: permissions, password."""
 
 
 class ForkedError(HoldfastError, RuntimeError):
-    """The parent process opened it.  Make a new one in the child."""
+    """The parent process opened it.  Open a new one in the child."""
 
 
 class InvalidArgument(HoldfastError, ValueError):
@@ -74,11 +74,11 @@ class LockMismatch(HoldfastError):
 
 
 class NotFound(HoldfastError, LookupError):
-    """The place or file named is not there (any more)."""
+    """The place or file does not exist (any more)."""
 
 
 class StoreFull(HoldfastError):
-    """No room in the store, or too many wait already."""
+    """No room in the store, or too many waiters."""
 
 
 class Unsupported(HoldfastError, NotImplementedError):
@@ -113,8 +113,8 @@ def error_of(code: int, client: Any = None, message: str = "") -> HoldfastError:
     return _CLASSES.get(code, HoldfastError)(code, message)
 
 
-def tell_beside(error: BaseException, text: str) -> None:
-    """What is worth less than the error that is on its way."""
+def add_note(error: BaseException, text: str) -> None:
+    """Attach a second, less important failure to an exception."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     else:

@@ -1,6 +1,6 @@
-"""A handle is one place in one line: the library's struct hf_lock.
+"""A handle is one place in the queue of a lock: struct hf_lock of the library.
 
-A Plan says which handle to make.  Locks with threads and those with asyncio share both.
+A Plan says which handle to create.  Locks for threads and for asyncio use both.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._owned import NOTHING, Owned, free_with
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a lock is, before there is one in any store."""
+    """The arguments of a lock, from which handles are created."""
     kind: str  # mutex, reader, writer, semaphore, claim, all_of
     name: str
     capacity: int = 1
@@ -29,7 +29,7 @@ class Plan:
 
     @property
     def shares(self) -> bool:
-        """May several have it at the same time?"""
+        """Can it have several holders at the same time?"""
         return self.kind in ("reader", "semaphore")
 
     def make(self, client: Client) -> Handle:
@@ -82,14 +82,14 @@ def _uint32(number: int, of_what: str) -> int:
 
 
 class Handle:
-    """One place in line.  It is given to calls of the library as it is; see _owned.py."""
+    """One place in a queue.  It can be passed to calls of the library; see _owned.py."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.parts: list[Handle] = []  # of several as one
-        self.watched = False  # by the lookout
-        self.told = False  # that it is lost
-        self.helped = False  # a helper waits for it, in the name of the main thread
+        self.parts: list[Handle] = []  # of AllOf
+        self.watched = False  # by the watcher
+        self.reported = False  # on_lost was called
+        self.helped = False  # a helper thread waits for it, on behalf of the main thread
         self._as_parameter_: Any = NOTHING
 
     @property
@@ -98,7 +98,7 @@ class Handle:
 
     @property
     def is_taken(self) -> bool:
-        """By whichever thread; lost or not."""
+        """Held or lost, by any thread."""
         return self.state in (_c.HELD, _c.LOST)
 
     @property
@@ -113,7 +113,7 @@ class Handle:
 
     @property
     def left(self) -> float:
-        """Seconds for which it is surely ours yet."""
+        """Seconds for which it is certainly ours."""
         ms = int(_c.lib.hf_left_ms(self))
         return math.inf if ms == _c.INT64_MAX else ms / 1000
 
@@ -121,7 +121,7 @@ class Handle:
         _c.lib.hf_cancel(self)
 
     def _free(self) -> None:
-        """Gives it up if it is held or waited for, and frees it, when no call uses it."""
+        """Give it up if it is held or waited for, and free it when no call uses it."""
         self._as_parameter_ = NOTHING
         for part in self.parts:
             part._free()

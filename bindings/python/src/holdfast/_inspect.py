@@ -1,4 +1,4 @@
-"""Looking at lines: who holds, who waits, and what can be done about it."""
+"""Inspecting a store: holders and waiters, and what can be done about them."""
 from __future__ import annotations
 
 import asyncio
@@ -13,7 +13,7 @@ from ._client import Client, encode, milliseconds, shared_client
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One place in the line of a lock."""
+    """One place in the queue of a lock."""
     name: str
     kind: str  # mutex, reader, writer, semaphore, claim; or unknown
     held: bool  # else waiting
@@ -22,7 +22,7 @@ class Entry:
     weight: int
     capacity: int
     slot: Optional[int]
-    host: str  # what follows is "" or 0 when unknown
+    host: str  # from here on "" or 0 means unknown
     user: str
     pid: int
     command: str
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing found out about a store."""
+    """One finding about a store."""
     level: str  # fine, warning, fault
     about: str
     text: str
@@ -54,7 +54,7 @@ def entries_of(report: Any) -> list[Entry]:
 
 
 def report_of(client: Client, ask: Callable[[Any], Any]) -> list[Entry]:
-    """What a call that makes a report tells."""
+    """The entries of the report that a call returns."""
     report = _c.REPORT()
     client._check(ask(ctypes.byref(report)))
     try:
@@ -71,7 +71,7 @@ def _choose(url: Optional[str], client: Optional[Client]) -> Client:
 
 def inspect(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str] = None,
             client: Optional[Client] = None) -> list[Entry]:
-    """Who holds and who waits for a lock; None: for every lock in the store.  Sorted by name,
+    """List the holders and waiters of a lock; None: of every lock in the store.  Sorted by name,
     then first come first served.  With a timeout of 0 the store is asked once.
 
     >>> with Lock("deploy"):
@@ -86,7 +86,7 @@ def inspect(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str
 async def inspect_async(name: Optional[str] = None, *, timeout: float = 0,
                         url: Optional[str] = None, client: Optional[Client] = None
                         ) -> list[Entry]:
-    """inspect() for a task: a thread asks the store, and the loop goes on meanwhile.
+    """inspect() for a task: a thread asks the store, and the loop keeps running.
 
     >>> asyncio.run(inspect_async("nobody-has-it"))
     []
@@ -96,7 +96,7 @@ async def inspect_async(name: Optional[str] = None, *, timeout: float = 0,
 
 def watch(name: str, *, url: Optional[str] = None, client: Optional[Client] = None
           ) -> Iterator[list[Entry]]:
-    """The line of a lock now, and again after every change, for ever.
+    """Yield the queue of a lock now, and again after every change, for ever.
 
     >>> with Lock("deploy"):
     ...     for line in watch("deploy"):
@@ -124,7 +124,7 @@ def watch(name: str, *, url: Optional[str] = None, client: Optional[Client] = No
 def ask(name: str, reason: Optional[str] = None, *, timeout: float = 0,
         url: Optional[str] = None, client: Optional[Client] = None) -> int:
     """Ask all holders to give the lock up, and say why.  Nothing is taken away.  Returns how many
-    were asked; NotFound if nobody holds it.
+    holders were asked; NotFound if nobody holds it.
 
     >>> with Lock("deploy") as lock:
     ...     ask("deploy", "a hotfix waits")
@@ -138,8 +138,8 @@ def ask(name: str, reason: Optional[str] = None, *, timeout: float = 0,
 
 def break_(name: str, token: int, *, timeout: float = 0, url: Optional[str] = None,
            client: Optional[Client] = None) -> None:
-    """Take the place `token` in the line of `name` away from its owner, who gets LockLost if it
-    held it.  NotFound: that place is gone; no other is touched.
+    """Take the place `token` in the queue of `name` away from its owner.  A holder gets LockLost.
+    NotFound: that place is gone; no other is touched.
 
     >>> with Lock("deploy") as lock:  # doctest: +IGNORE_EXCEPTION_DETAIL
     ...     break_("deploy", lock.token)
@@ -153,8 +153,8 @@ def break_(name: str, token: int, *, timeout: float = 0, url: Optional[str] = No
 
 def verify(name: str, token: int, *, timeout: float = 0, url: Optional[str] = None,
            client: Optional[Client] = None) -> bool:
-    """Does `token` still hold `name`?  For others than the holder: a child process, or what the
-    lock protects.
+    """Does `token` still hold `name`?  For processes other than the holder: a child process, or the
+    resource that the lock protects.
 
     >>> with Lock("deploy") as lock:
     ...     verify("deploy", lock.token), verify("deploy", 17)
@@ -167,7 +167,7 @@ def verify(name: str, token: int, *, timeout: float = 0, url: Optional[str] = No
 
 def doctor(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str] = None,
            client: Optional[Client] = None) -> list[Finding]:
-    """Look the store over, and the line of `name` unless that is None.
+    """Examine the store, and also the queue of `name` unless that is None.
 
     >>> all(finding.level == "fine" for finding in doctor())
     True

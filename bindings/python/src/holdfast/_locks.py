@@ -35,7 +35,7 @@ class Lock(BaseLock):
 
 class ReadLock(Lock):
     """Readers share, a writer is alone, first come first served.  A thread that holds the
-    WriteLock may take the ReadLock of the same name, too.
+    WriteLock may also acquire the ReadLock of the same name.
 
     >>> with ReadLock("prices"), ReadLock("prices"):
     ...     pass
@@ -54,13 +54,14 @@ class WriteLock(Lock):
     _kind = "writer"
 
     def downgrade(self) -> None:
-        """Become a reader, in place: no other writer slips in."""
+        """Become a reader, in place: no other writer gets in between."""
         handle = self._held()
         handle.client._check(_c.lib.hf_downgrade(handle))
 
 
 class Claim(Lock):
-    """One holder at a time, no queue: when it is free, the first to come gets it.
+    """One holder at a time, and no queue: when the lock becomes free, any of those that want it may
+    get it.
 
     >>> with Claim("nightly-report", timeout=0):
     ...     pass

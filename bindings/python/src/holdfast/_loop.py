@@ -1,7 +1,7 @@
-"""A client that a running asyncio loop drives: no thread of ours, nothing waits.
+"""A client that runs in an asyncio loop, without threads or blocking calls.
 
 The loop polls the library's descriptor and calls hf_process().  There is one client for each
-loop and URL.  It is opened when a task first asks for a lock there, and closed when the loop
+loop and URL.  It is opened when a task first acquires a lock there, and closed when the loop
 shuts down, as asyncio.run() does at its end.
 """
 from __future__ import annotations
@@ -16,35 +16,35 @@ from ._client import Client
 from ._errors import InvalidArgument
 from ._handle import Handle
 
-# Of what a callback is told, only which lock it is about: the rest can be asked for.  So the
-# callback is append() itself.  No line of Python is run inside the library, where a signal handler
-# could raise, and the news would be lost.
+# Of the arguments of a callback only the lock is kept: the rest can be read later.  So append()
+# itself can be the callback, and no line of Python runs inside the library, where a signal handler
+# could raise and the event would be lost.
 _FIRST = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-ASKED = -1  # besides the library's states: somebody asks for the lock
-Told = Callable[[int, int], None]  # what a lock is told: its state, and why
+ASKED = -1  # in addition to the states of the library: somebody asks for the lock
+OnEvent = Callable[[int, int], None]  # called with the state of a lock, and why
 
 
 class LoopClient(Client):
-    """One session, driven by one loop.  Only for the thread of that loop."""
+    """One session that runs in one loop.  Only for the thread of that loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, url: Optional[str] = None,
                  **options: Any) -> None:
         self.loop = loop
-        self._told: dict[int, Told] = {}  # by the address of the handle
+        self._on_event: dict[int, OnEvent] = {}  # by the address of the handle
         self._changed: collections.deque[int] = collections.deque()  # addresses
         self._asked: collections.deque[int] = collections.deque()
         self._turn: Optional[asyncio.Handle] = None
         self._timer: Optional[asyncio.TimerHandle] = None
         self._fd = -1
-        # Kept here: the library does not keep them.
+        # The library keeps no references to them.
         self._on_state = _FIRST(self._changed.append)
         self._on_ask = _FIRST(self._asked.append)
         super().__init__(url, **options)
         try:
             fd = self._check(_c.lib.hf_fd(self))
             loop.add_reader(fd, self._process)
-        except BaseException:  # a loop that cannot poll descriptors
+        except BaseException:  # the loop cannot poll descriptors
             self._close(0)
             raise
         self._fd = fd
@@ -54,22 +54,22 @@ class LoopClient(Client):
         options.on_state = ctypes.cast(self._on_state, _c.ON_STATE)
         options.on_ask = ctypes.cast(self._on_ask, _c.ON_ASK)
 
-    def tell(self, handle: Handle, told: Told) -> None:
-        """From now on, what happens to this handle is told here."""
-        self._told[handle._as_parameter_.value or 0] = told
+    def listen(self, handle: Handle, on_event: OnEvent) -> None:
+        """Call on_event on every event of this handle."""
+        self._on_event[handle._as_parameter_.value or 0] = on_event
 
     def drop(self, handle: Handle) -> None:
-        """Give up what it has or waits for, and free it.  The store is told in later turns."""
+        """Give up the place of this handle, and free it.  The store is told in later turns."""
         address = handle._as_parameter_.value or 0
-        self._told.pop(address, None)
-        for news in (self._changed, self._asked):
-            while address in news:
-                news.remove(address)  # the next handle may have the same address
+        self._on_event.pop(address, None)
+        for events in (self._changed, self._asked):
+            while address in events:
+                events.remove(address)  # the next handle may have the same address
         handle._free()
         self.turn()
 
     def turn(self) -> None:
-        """Work is left for the library: once for all that is left in this step of the loop."""
+        """Have _process() called soon, once for all that happens in this step of the loop."""
         if self._turn is None and not self.closed and not self.loop.is_closed():
             self._turn = self.loop.call_soon(self._process)
 
@@ -79,26 +79,27 @@ class LoopClient(Client):
             return
         try:
             _c.lib.hf_process(self)
-            self._tell_news()
-            self._wind()
-        except BaseException:  # a signal handler may raise anywhere: go on in the next step
+            self._report_events()
+            self._set_timer()
+        except BaseException:  # a signal handler may raise anywhere: continue in the next step
             self.turn()
             raise
 
-    def _tell_news(self) -> None:
-        """What was told is forgotten afterwards: twice is as good as once, never is not."""
+    def _report_events(self) -> None:
+        """Remove an event only after the call: if a signal handler raises, it is reported twice
+        rather than never."""
         while self._changed:
             lock = self._changed[0]
-            if lock in self._told:
-                self._told[lock](_c.lib.hf_state(lock), _c.lib.hf_why(lock))
+            if lock in self._on_event:
+                self._on_event[lock](_c.lib.hf_state(lock), _c.lib.hf_why(lock))
             self._changed.popleft()
         while self._asked:
-            if self._asked[0] in self._told:
-                self._told[self._asked[0]](ASKED, 0)
+            if self._asked[0] in self._on_event:
+                self._on_event[self._asked[0]](ASKED, 0)
             self._asked.popleft()
 
-    def _wind(self) -> None:
-        """Come back when the library wants to, at the latest."""
+    def _set_timer(self) -> None:
+        """For the next time that the library must be called."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -107,17 +108,17 @@ class LoopClient(Client):
             self._timer = self.loop.call_later(ms / 1000, self._process)
 
     def _close(self, limit: float) -> None:
-        """The loop is let alone if it is another process's: a forked child shares the parent's
-        epoll, and must not touch it.  Who waits is told that it is over."""
-        told, self._told = self._told, {}
+        """Ends all waits.  In a forked child the loop is left alone: the child shares the epoll
+        of its parent, and must not touch it."""
+        listeners, self._on_event = self._on_event, {}
         if self._born == _process.generation and not self.loop.is_closed():
             if self._fd >= 0:
                 self.loop.remove_reader(self._fd)
             for planned in (self._turn, self._timer):
                 if planned is not None:
                     planned.cancel()
-            for tell in told.values():
-                tell(_c.IDLE, _c.ECANCELED)
+            for on_event in listeners.values():
+                on_event(_c.IDLE, _c.ECANCELED)
         super()._close(limit)
 
 
@@ -137,7 +138,7 @@ async def loop_client(url: Optional[str]) -> LoopClient:
     client = LoopClient(loop, url)
     guard = _guard(client)
     _clients[id(loop), url] = client, guard
-    # The loop ends every generator that it has seen begin: so it ends the client, too.
+    # A loop that shuts down closes all asynchronous generators: _guard() closes the client.
     await guard.__anext__()
     return client
 
@@ -150,7 +151,7 @@ async def _guard(client: LoopClient) -> AsyncGenerator[None, None]:
 
 
 def _forget_closed_loops() -> None:
-    """Loops that were closed without a shutdown, and those of the parent process."""
+    """Close the clients of loops that were closed without a shutdown; forget those of the parent."""
     for key, (client, _) in list(_clients.items()):
         if client.closed or client._born != _process.generation or client.loop.is_closed():
             _clients.pop(key, None)
@@ -159,8 +160,8 @@ def _forget_closed_loops() -> None:
 
 
 def check_loop(client: Client) -> LoopClient:
-    """A client that was given by the caller, if the running loop drives it."""
+    """The client, if it runs in the running loop."""
     if not isinstance(client, LoopClient) or client.loop is not asyncio.get_running_loop():
-        raise InvalidArgument(_c.EINVAL, "this client is driven by a thread, not by this loop: "
+        raise InvalidArgument(_c.EINVAL, "this client uses a thread, not this loop: "
                                          "give a URL instead of the client")
     return client

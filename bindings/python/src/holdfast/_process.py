@@ -1,6 +1,6 @@
-"""Which process this is: a number that is another one in a forked child.
+"""`generation`: a number that changes in a forked child.
 
-It costs nothing to look at, unlike os.getpid(), which asks the kernel.
+Reading it costs nothing, unlike os.getpid(), which is a system call.
 """
 from __future__ import annotations
 

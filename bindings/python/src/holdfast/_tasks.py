@@ -1,8 +1,8 @@
-"""`async with`: a lock that a task of asyncio has.
+"""`async with`: a lock that a task of asyncio holds.
 
-Every task has a place of its own in line, and may take the same lock again while it has it.
-Cancelling a task that waits takes its place out of line; cancelling one that has just been
-granted the lock gives it back.
+Every task has a place of its own in the queue, and may acquire the same lock again while it holds it.
+A task that is cancelled while it waits leaves the queue; one that is cancelled just after the grant
+releases the lock.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _c
 from ._client import Client, milliseconds
-from ._errors import HoldfastError, LockCanceled, LockLost, NotHeld, error_of, tell_beside
+from ._errors import HoldfastError, LockCanceled, LockLost, NotHeld, error_of, add_note
 from ._handle import Handle, Plan
 from ._loop import ASKED, LoopClient, check_loop, loop_client
 
@@ -22,26 +22,26 @@ T = TypeVar("T", bound="TaskSide")
 
 
 class TaskPlace:
-    """The place of one task in one line: from the wish until it is given back."""
+    """The place of one task in one queue, from acquire to release."""
 
     def __init__(self, plan: Plan, client: LoopClient, calls: Mapping[int, Callback]) -> None:
         self.plan = plan
-        self._calls = calls  # what to call if it is lost, or asked for
+        self._calls = calls  # callbacks for LOST and ASKED
         self.client = client
         self.handle: Handle = plan.make(client)
         self.count = 0
         self._wait: Optional[asyncio.Future[int]] = None
-        client.tell(self.handle, self._told)
+        client.listen(self.handle, self._on_event)
 
-    def _told(self, state: int, why: int) -> None:
-        """From the loop: what has become of it."""
+    def _on_event(self, state: int, why: int) -> None:
+        """Called by the client, in the loop."""
         wait = self._wait
         if wait is None or wait.done():
             if self.count and state in self._calls:
-                self.client.loop.call_soon(self._calls[state])  # it may do anything
+                self.client.loop.call_soon(self._calls[state])  # later, since it may do anything
         elif state == _c.HELD:
             wait.set_result(0)
-        elif state in (_c.IDLE, _c.LOST) or why < 0:  # LEAVING: not granted, and time is over
+        elif state in (_c.IDLE, _c.LOST) or why < 0:  # LEAVING: not granted in time
             wait.set_result(why)
 
     async def acquire(self, limit: int) -> None:
@@ -49,8 +49,8 @@ class TaskPlace:
         self.count = 1
 
     async def release(self) -> None:
-        """LockLost: it was not ours to the end.  If the client is closed, or is closed meanwhile,
-        that has given it up."""
+        """LockLost: the lock was not ours to the end.  If the client is closed, or is closed
+        meanwhile, that has released it."""
         try:
             await self._end(_c.lib.hf_release_start)
         except LockCanceled:
@@ -58,8 +58,8 @@ class TaskPlace:
         self.client.drop(self.handle)
 
     async def _end(self, start: Callable[..., int], *arguments: int) -> None:
-        """Start something, and wait for its end.  If that fails, or the task is cancelled, nothing
-        is left in line."""
+        """Start an operation, and wait for its end.  If that fails, or the task is cancelled, the place
+        is given up."""
         if self.client.closed:
             raise self._error(_c.ECANCELED)
         try:
@@ -79,7 +79,7 @@ class TaskPlace:
             raise error
 
     def _error(self, code: int) -> HoldfastError:
-        """Many tasks share the client, so its last message may be about another's lock."""
+        """Many tasks share the client, so its last message may be about the lock of another task."""
         if code in (_c.EBUSY, _c.ETIMEOUT, _c.ELOST, _c.ECANCELED):
             text = _c.text(_c.lib.hf_strerror(code))
             return error_of(code, message=f"lock {self.plan.name!r}: {text}")
@@ -87,7 +87,7 @@ class TaskPlace:
 
 
 class TaskSide:
-    """The half of a lock that is for tasks."""
+    """The methods of a lock for tasks."""
 
     timeout: Optional[float]
     _plan: Plan
@@ -101,12 +101,12 @@ class TaskSide:
 
     async def acquire_async(self, timeout: Optional[float] = None, *,
                             blocking: bool = True) -> None:
-        """acquire() for a task: the loop goes on meanwhile, and no thread is used."""
+        """acquire() for a task: the loop keeps running, and no thread is used."""
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
         self._settle_in_process()
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("acquire_async() has to be called by a task of asyncio")
+            raise RuntimeError("acquire_async() must be called by a task of asyncio")
         place = self._by_task.get(task)
         if place is not None:
             if place.handle.left == 0:
@@ -124,10 +124,9 @@ class TaskSide:
         self._by_task[task] = place
 
     async def release_async(self) -> None:
-        """release() for a task.  LockLost: it was not yours to the end.
+        """release() for a task.  LockLost: the lock was not yours to the end.
 
-        If the task is cancelled while it waits for the answer, the lock is given up all the
-        same."""
+        The lock is released even if the task is cancelled while it waits for the answer."""
         task, place = self._task_place()
         if place is None or task is None:
             raise NotHeld(_c.ESTATE, f"lock {self._plan.name!r} is not held by this task")
@@ -137,10 +136,10 @@ class TaskSide:
             await place.release()
 
     async def ensure_held_async(self, timeout: float = 0) -> None:
-        """ensure_held() for a task: a thread asks the store, and the loop goes on meanwhile."""
+        """ensure_held() for a task: a thread asks the store, and the loop keeps running."""
         handle = self._held()
         limit = milliseconds(timeout)
-        # Together with its message, which the library tells to that thread.
+        # Including its message, which only that thread can read.
         await asyncio.to_thread(lambda: handle.client._check(_c.lib.hf_check(handle, limit)))
 
     async def __aenter__(self: T) -> T:
@@ -149,18 +148,18 @@ class TaskSide:
 
     async def __aexit__(self, kind: Optional[type[BaseException]],
                         error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        """As __exit__() of a thread."""
+        """Like __exit__()."""
         try:
             await self.release_async()
         except HoldfastError as late:
             if error is None:
                 raise
-            tell_beside(error, f"lock {self._plan.name!r}: {late}")
+            add_note(error, f"lock {self._plan.name!r}: {late}")
 
     def _task_place(self) -> tuple[Optional[asyncio.Task[Any]], Optional[TaskPlace]]:
-        """What the running task has of this lock, and the task that took it.  What a task took
-        that has ended is anybody's, if there is one such place: before Python 3.12
-        asyncio.wait_for(lock.acquire_async(), 5) makes such a task."""
+        """The task that acquired the lock, and its place: the running task or, if exactly one place
+        belongs to a task that has ended, that task.  Before Python 3.12
+        asyncio.wait_for(lock.acquire_async(), 5) creates such a task."""
         if not self._by_task:
             return None, None
         try:

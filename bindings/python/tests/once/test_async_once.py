@@ -1,4 +1,4 @@
-"""What asyncio needs, whatever the store."""
+"""asyncio, independent of the store."""
 import asyncio
 import os
 import shutil
@@ -12,7 +12,7 @@ import pytest
 import holdfast
 
 
-def test_a_task_may_take_it_again():
+def test_reentrant_for_a_task():
     async def main():
         lock = holdfast.Lock("again")
         async with lock:
@@ -26,8 +26,8 @@ def test_a_task_may_take_it_again():
     asyncio.run(main())
 
 
-def test_another_task_sees_what_is_held():
-    """A subtask of the body looks at the lock, but cannot release it."""
+def test_another_task_sees_the_state():
+    """A subtask of the body can read the state of the lock, but not release it."""
     async def look(lock):
         with pytest.raises(holdfast.NotHeld):
             await lock.release_async()
@@ -53,8 +53,8 @@ def test_acquired_by_a_task_that_has_ended():
     asyncio.run(main())
 
 
-def test_two_that_ended_tasks_took_are_nobodys():
-    """Which of them is meant cannot be known: the wrong slot would be worse than an error."""
+def test_two_places_of_ended_tasks_are_ambiguous():
+    """The wrong slot would be worse than an error."""
     async def main():
         gpu = holdfast.Semaphore("helpers", 2)
         for _ in range(2):
@@ -67,8 +67,8 @@ def test_two_that_ended_tasks_took_are_nobodys():
     asyncio.run(main())
 
 
-def test_both_ways_in_one_task():
-    """A task that has it may take it as a thread, too, if it can be shared: each end is its own."""
+def test_task_and_thread_hold_it_together():
+    """A shared lock: the task holds it and its thread, too; each releases its own."""
     read = holdfast.ReadLock("both", timeout=5)
 
     async def main():
@@ -115,13 +115,13 @@ print("done", *faults)
 
 
 def run_script(code):
-    """In a process of its own, for what may crash or hang."""
+    """In a separate process, since it may crash or hang."""
     return subprocess.run([sys.executable, "-c", f"import asyncio, holdfast\n{code}"], timeout=30,
                           text=True, capture_output=True)
 
 
 def test_a_generator_is_left_open_at_the_end():
-    """The loop ends the generator and the client in no order, and at once."""
+    """The loop closes the generator and the client at once, in any order."""
     done = run_script("""
 async def numbers():
     async with holdfast.Lock("open"):
@@ -140,7 +140,7 @@ print("done")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-def test_the_client_goes_first():
+def test_the_client_is_closed_first():
     done = run_script("""
 async def shut_down():
     async with holdfast.Lock("early"):
@@ -174,7 +174,7 @@ print("done")
 
 
 def test_a_handler_that_raises():
-    """Wherever in our part of the loop it comes, no news are lost, and the loop goes on."""
+    """Wherever in our code it raises, no event is lost, and the loop keeps running."""
     done = run_script("""
 import signal
 raised = turns = 0
@@ -206,7 +206,7 @@ print("done", turns, raised > 0)
 
 @pytest.fixture
 def redis(tmp_path):
-    """A server of our own, which can be stopped."""
+    """A server that the test can stop."""
     if shutil.which("redis-server") is None:
         pytest.skip("no redis-server here")
     socket = tmp_path / "redis"
@@ -260,7 +260,7 @@ def test_decorator():
     assert not lock.is_held
 
 
-def test_a_loop_that_ends_leaves_nothing():
+def test_a_loop_that_ends_releases_everything():
     async def main():
         async with holdfast.Lock("ends"):
             pass
@@ -273,7 +273,7 @@ def test_a_loop_that_ends_leaves_nothing():
 
 
 def test_a_loop_that_is_closed_without_a_shutdown():
-    """Its client goes when another loop wants one; what it held is free then."""
+    """Its client is closed when another loop opens one; its locks are free then."""
     lock = holdfast.Lock("abandoned")
     for _ in range(3):
         loop = asyncio.new_event_loop()
@@ -304,7 +304,7 @@ def test_a_client_with_a_thread_is_refused():
 
 
 def test_fork_inside_a_loop():
-    """The child has neither the lock nor the client, and hurts neither."""
+    """The child can use neither the lock nor the client, and harms neither."""
     async def main():
         lock = holdfast.Lock("forked")
         async with lock:

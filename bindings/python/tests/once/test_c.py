@@ -1,4 +1,4 @@
-"""What Python declares is what the header says."""
+"""The declarations in Python agree with the header."""
 import ctypes
 import pathlib
 import re
@@ -14,7 +14,7 @@ STRUCTS = {
     "hf_stats": _c.Stats, "hf_election_options": _c.ElectionOptions,
 }
 # Of functions that the package does not use.
-UNUSED = {"hf_survey_options", "hf_record", "hf_records", "hf_client_stats"}
+UNUSED = {"hf_store_watch_options", "hf_history_entry", "hf_history_report", "hf_client_stats"}
 ENUMS = ("hf_error", "hf_state", "hf_link", "hf_flags", "hf_level")
 
 
@@ -24,7 +24,7 @@ def header():
 
 
 def evaluate(expressions, folder):
-    """What a C compiler makes of them."""
+    """The values, by a C compiler."""
     source = folder / "values.c"
     lines = "".join(f'printf("%lld\\n", (long long)({text}));\n' for text in expressions)
     source.write_text(f'#include "holdfast.h"\n#include <stdio.h>\nint main(void) {{\n{lines}}}\n')
@@ -34,7 +34,7 @@ def evaluate(expressions, folder):
 
 
 def test_version():
-    """What goes with the header's number, and would be forgotten."""
+    """Version numbers elsewhere agree with the header."""
     major, minor, patch = (re.search(rf"^#define HF_VERSION_{part} (\d+)", header(), re.MULTILINE)[1]
                            for part in ("MAJOR", "MINOR", "PATCH"))
     assert holdfast.__version__ == holdfast.library_version == f"{major}.{minor}.{patch}"

@@ -1,4 +1,4 @@
-"""CPython's own tests of locks, with ours.  Debian: libpython3.11-testsuite, and the like.
+"""CPython's own tests of locks, run on ours.  Debian: libpython3.11-testsuite, and the like.
 
 Ours raise where those of `threading` return False, and have names: the adapters here change that and
 no more.  What does not fit stands in docs/python.md, with the reason.
@@ -26,7 +26,7 @@ NOT_OURS = {
 
 
 def ours(kind):
-    """That class of CPython's, without what does not fit."""
+    """A class of CPython's tests, without those that do not apply."""
     left_out = {name.split(".")[-1] for name in NOT_OURS
                 if "." not in name or name.split(".")[0] == kind}
     base = getattr(lock_tests, kind)
@@ -34,7 +34,7 @@ def ours(kind):
 
 
 class Adapted:
-    """As threading has it: acquire() tells whether it is yours now."""
+    """Like threading: acquire() returns whether the lock was acquired."""
 
     def __init__(self, **how):
         self._lock = holdfast.Lock(f"lock{next(numbers)}", url=URL, **how)
@@ -54,7 +54,7 @@ class Adapted:
 
 
 class Slots:
-    """A semaphore of ours is one place in line; one of threading's has them all."""
+    """Our semaphore is one place in the queue; an object of threading has all slots."""
 
     def __init__(self, value=1):
         self._name, self._value, self._held = f"slots{next(numbers)}", value, []
@@ -99,6 +99,6 @@ class TestSemaphore(ours("BoundedSemaphoreTests")):
     semtype = staticmethod(Slots)
 
 
-def test_what_does_not_fit_is_documented():
+def test_differences_are_documented():
     text = DOCS.read_text()
     assert {name for name in NOT_OURS if f"`{name.split('.')[-1]}`" not in text} == set()

@@ -1,4 +1,4 @@
-"""Children of a process that has locks, and what can be given to other processes."""
+"""Forked children of a process that has locks, and pickling."""
 import os
 import pickle
 import subprocess
@@ -10,7 +10,7 @@ import holdfast
 
 
 def run(code):
-    """In a Python of its own, since it forks."""
+    """In a separate process, since it forks."""
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True,
                           text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -98,7 +98,7 @@ def _try(lock):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing(method, tmp_path):
-    """A lock goes to workers as an argument; each opens a client of its own."""
+    """Workers get a lock as an argument; each opens a client of its own."""
     code = f"""
 import holdfast, multiprocessing, os, sys
 sys.path.insert(0, {os.path.dirname(__file__)!r})

@@ -1,4 +1,4 @@
-"""Who may use what, and until when: closing, forgetting, and signal handlers that raise."""
+"""Lifetimes: closing, lost references, and signal handlers that raise."""
 import contextlib
 import gc
 import os
@@ -14,7 +14,7 @@ import holdfast
 
 
 def run(code, *args, limit=120, **environment):
-    """In a Python of its own, since it may crash or hang."""
+    """In a separate process, since it may crash or hang."""
     # From 3.12 on Python warns of every fork beside threads.
     done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c",
                            f"import holdfast, sys\n{code}", *map(str, args)],
@@ -25,7 +25,7 @@ def run(code, *args, limit=120, **environment):
 
 
 def until_free(name, **how):
-    """Bounded: what is not given up in 20 s is not given up."""
+    """Wait until the lock is released, 20 s at most."""
     end = time.monotonic() + 20
     while holdfast.inspect(name, **how):
         assert time.monotonic() < end, "it is still held"
@@ -67,8 +67,8 @@ print("fine", rounds > 3)
 """
 
 
-def test_closed_while_others_look():
-    """With AddressSanitizer where there is such a build: reading freed memory rarely crashes."""
+def test_closed_while_other_threads_use_it():
+    """With AddressSanitizer if there is such a build: reading freed memory rarely crashes."""
     library = os.environ["HOLDFAST_LIBRARY"]
     checked = pathlib.Path(library).parents[1] / "build-asan/libholdfast.so"
     if not checked.exists():
@@ -80,8 +80,8 @@ def test_closed_while_others_look():
                ASAN_OPTIONS="detect_leaks=0") == ["fine", "True"]
 
 
-def test_errors_that_are_kept_do_not_keep_the_client():
-    """Tracebacks have local variables in them: close() must not wait for those."""
+def test_kept_exceptions_do_not_keep_the_client():
+    """Tracebacks contain local variables: close() must not wait for those."""
     client = holdfast.Client()
     kept, caught = [], None
     for fail in (lambda: holdfast.Lock("a/b", client=client).acquire(),
@@ -116,7 +116,7 @@ def test_release_after_the_client_was_closed():
 
 @pytest.mark.parametrize("callback", [None, print])
 @pytest.mark.parametrize("cycle", [False, True])
-def test_forgotten_while_held(callback, cycle):
+def test_unreferenced_while_held(callback, cycle):
     class Job:
         pass
 

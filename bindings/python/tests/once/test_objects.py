@@ -1,4 +1,4 @@
-"""Lock objects among threads, and their end."""
+"""Lock objects shared by threads, and the end of the interpreter."""
 import functools
 import gc
 import os
@@ -13,7 +13,7 @@ import holdfast
 
 
 def in_thread(function):
-    """What it returns or raises in another thread."""
+    """Call a function in another thread; return its result or exception."""
     said = []
 
     def run():
@@ -28,7 +28,7 @@ def in_thread(function):
     return said[0]
 
 
-def test_other_threads_may_ask_but_not_release():
+def test_other_threads_may_read_but_not_release():
     with holdfast.Lock("threads") as lock:
         assert in_thread(lambda: lock.token) == lock.token
         assert in_thread(lock.ensure_held) is None
@@ -104,7 +104,7 @@ def test_decorator_keeps_name_and_value():
     assert double(3) == 22 and double.__doc__ == "Twice as much." and not lock.is_held
 
 
-def test_decorator_refuses_what_runs_later():
+def test_decorator_refuses_generators_and_coroutines():
     lock = holdfast.Lock("later")
 
     def numbers():
@@ -210,7 +210,7 @@ def test_missing_library():
 
 
 def test_older_library(tmp_path):
-    """One that lacks a function says so when it is loaded, not when that is called."""
+    """A library that lacks a function fails when it is loaded, not when the function is called."""
     source = tmp_path / "older.c"
     source.write_text('const char *hf_version(void) { return "0.0.9"; }\n')
     subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "older.so", source], check=True)

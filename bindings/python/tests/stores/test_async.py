@@ -1,4 +1,4 @@
-"""`async with`, on every store: in one thread, driven by the loop."""
+"""`async with`, on every store: in one thread, the loop's."""
 import asyncio
 import contextlib
 import os
@@ -14,7 +14,7 @@ def threads():
 
 
 async def until(condition):
-    """Bounded: what does not come in 20 s does not come."""
+    """Wait until it is true, 20 s at most."""
     for _ in range(2000):
         if condition():
             return
@@ -70,8 +70,8 @@ def test_a_thousand_wait_in_one_thread(url, name):
     assert [token for _, token in turns] == sorted({token for _, token in turns})
 
 
-def test_a_thousand_locks_are_waited_for(url, name):
-    """Another session has all of them, and gives them up one by one."""
+def test_wait_for_a_thousand_locks(url, name):
+    """Another session holds all of them, and releases them one by one."""
     names = [f"{name}-{i}" for i in range(1000)]
 
     async def wait_for(lock):
@@ -117,7 +117,7 @@ def test_time_limit_and_try(url, name):
     asyncio.run(main())
 
 
-def test_who_is_cancelled_leaves_the_line(url, name):
+def test_a_cancelled_task_leaves_the_queue(url, name):
     async def work(lock):
         async with lock:
             raise AssertionError("it was cancelled")
@@ -140,7 +140,7 @@ def test_who_is_cancelled_leaves_the_line(url, name):
 
 
 def test_cancelled_at_any_moment(url, name):
-    """However far it has come, nothing is left, and the next one gets it."""
+    """However far the acquire has come, no place is left, and the next task gets the lock."""
     async def work(lock):
         async with lock:
             await asyncio.sleep(0)
@@ -164,7 +164,7 @@ def test_cancelled_at_any_moment(url, name):
     assert places(url, name) == 0
 
 
-def test_a_lost_lock_is_told_at_the_end(url, name):
+def test_a_lost_lock_is_reported_at_the_end(url, name):
     async def take_away(lock, client):
         client_lock = holdfast.inspect(name, client=client)
         holdfast.break_(name, client_lock[0].token, client=client)
@@ -186,7 +186,7 @@ def test_a_lost_lock_is_told_at_the_end(url, name):
     asyncio.run(main())
 
 
-def test_a_task_that_lost_it_is_not_let_in_again(url, name):
+def test_a_task_that_lost_the_lock_cannot_acquire_it_again(url, name):
     async def main():
         lock = holdfast.Lock(name, url=url)
         inside = False
@@ -205,7 +205,7 @@ def test_a_task_that_lost_it_is_not_let_in_again(url, name):
     asyncio.run(main())
 
 
-def test_callbacks_come_from_the_loop(url, name):
+def test_callbacks_run_in_the_loop(url, name):
     async def main():
         loop = asyncio.get_running_loop()
         lost, asked = loop.create_future(), loop.create_future()
@@ -253,7 +253,7 @@ def test_kinds(url, name):
 
 
 def test_election_and_questions_of_tasks(url, name):
-    """The loop goes on while they wait."""
+    """The loop keeps running while they wait."""
     async def main():
         turns = 0
 

@@ -1,4 +1,4 @@
-"""What must be so on every store."""
+"""Locks on every store."""
 import threading
 
 import pytest

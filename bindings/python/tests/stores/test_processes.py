@@ -8,7 +8,7 @@ import pytest
 import holdfast
 
 HOLD = """
-with holdfast.Client(sys.argv[1], warden=sys.argv[3] if len(sys.argv) > 3 else False) as client:
+with holdfast.Client(sys.argv[1], guardian=sys.argv[3] if len(sys.argv) > 3 else False) as client:
     try:
         with holdfast.Lock(sys.argv[2], client=client):
             print("held")

@@ -1,0 +1,324 @@
+/* guard.c - holdfast's end of the guardian; see guard.h. */
+#include "guard/guard.h"
+
+#include "clock.h"
+#include "guard/cgroup.h"
+#include "guard/guardian.h"
+#include "guard/settle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* End all that a dead guardian left to this process. */
+static void end_orphans(pid_t guardian, pid_t command, int *status,
+                        const struct tree_stuck *stuck)
+{
+    int group = cgroup_find(guardian);
+
+    if (group >= 0)
+        cgroup_kill(group);
+    tree_end(command, status, stuck);
+    cgroup_drop(group, guardian);
+}
+
+/* ---- The outer guardian ------------------------------------------------------- */
+
+/* A guardian exits with 0 when all is done, or nothing was started. */
+static bool was_killed(pid_t guardian)
+{
+    int status = 0;
+
+    while (waitpid(guardian, &status, 0) < 0)
+        if (errno != EINTR)
+            return true;
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static _Noreturn void outer_live(const struct guard_plan *plan, int link)
+{
+    pid_t self = getpid();
+    int   status = 0;
+
+    settle_apart(GUARD_OUTER_NAME);
+    settle_guardian(plan);
+    pid_t guardian = fork();
+    if (guardian == 0)
+        guardian_live(plan, link, self);
+    if (guardian > 0) /* holdfast has to know which process to kill if it hangs */
+        link_tell(link, GUARD_BORN, (int)guardian);
+    close(link); /* holdfast must see the end of the guardian, not ours */
+    settle_stdio(STDIN_FILENO, STDERR_FILENO);
+    if (guardian > 0 && was_killed(guardian))
+        end_orphans(guardian, 0, &status, NULL);
+    _exit(0);
+}
+
+/* ---- The start ---------------------------------------------------------------- */
+
+static bool have_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* When we are killed the kernel closes our highest descriptor first.  Some of those of a
+ * store take long: inotify waits for a grace period, tens of milliseconds, or seconds on
+ * a busy machine.  The guardian must notice our death before that. */
+static int raise_fd(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 900);
+
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+pid_t guard_fork(int *link)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid < 0) {
+        int error = errno;
+        close(ends[0]);
+        close(ends[1]);
+        errno = error;
+        return -1;
+    }
+    setpgid(pid, 0); /* settle_apart() does so, too, but may be scheduled late */
+    close(ends[pid == 0 ? 0 : 1]);
+    *link = pid == 0 ? ends[1] : raise_fd(ends[0]);
+    return pid;
+}
+
+int guard_start(const struct guard_plan *plan, struct guard *ret)
+{
+    int   link;
+    pid_t self = getpid();
+    bool  outer = self == 1 || have_children();
+
+    if (!outer)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t pid = guard_fork(&link);
+    if (pid == 0 && outer)
+        outer_live(plan, link);
+    if (pid == 0)
+        guardian_live(plan, link, self);
+    if (pid < 0)
+        return -1;
+    *ret = (struct guard){
+        .pid = pid, .guardian = outer ? 0 : pid, .link = link, .outer = outer
+    };
+    return 0;
+}
+
+/* -1: it could not be sent.  A dead guardian is no failure here: what it said last may
+ * still be unread. */
+static int send_message(struct guard *guard, const struct msghdr *msg, int flags)
+{
+    ssize_t n = sendmsg(guard->link, msg, flags | MSG_NOSIGNAL);
+
+    return n < 0 && errno != EPIPE && errno != ECONNRESET ? -1 : 0;
+}
+
+/* Never waits: a guardian whose socket is full does not listen any more. */
+static int send_order(struct guard *guard, const struct guard_order *order)
+{
+    char          control[CMSG_SPACE(sizeof(int) * GUARD_FDS_MAX)] = { 0 };
+    struct iovec  iov = { .iov_base = (void *)order, .iov_len = sizeof *order };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+    size_t        size = sizeof(int) * (size_t)order->lifelines;
+
+    assert(order->lifelines >= 0 && order->lifelines <= GUARD_FDS_MAX);
+    if (size > 0) {
+        msg.msg_control = control;
+        msg.msg_controllen = CMSG_SPACE(size);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(header), order->lifeline, size);
+    }
+    return send_message(guard, &msg, MSG_DONTWAIT);
+}
+
+int guard_go(struct guard *guard, const struct guard_order *go)
+{
+    assert(go->kind == GUARD_GO);
+    return send_order(guard, go);
+}
+
+static struct guard_order make_order(enum guard_order_kind kind)
+{
+    struct guard_order order;
+
+    memset(&order, 0, sizeof order); /* padding is sent, too */
+    order.kind = kind;
+    return order;
+}
+
+int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
+               int64_t deadline)
+{
+    struct guard_order order = make_order(kind);
+
+    order.value = value;
+    order.deadline = deadline;
+    return send_order(guard, &order);
+}
+
+int guard_tell_key(struct guard *guard, const void *key, size_t size)
+{
+    struct guard_order order = make_order(GUARD_KEY);
+    struct iovec       iov[] = { { .iov_base = &order, .iov_len = sizeof order },
+                                 { .iov_base = (void *)key, .iov_len = size } };
+    struct msghdr      msg = { .msg_iov = iov, .msg_iovlen = 2 };
+
+    assert(size > 0 && size <= GUARD_KEY_MAX);
+    return send_message(guard, &msg, MSG_DONTWAIT);
+}
+
+static int receive(struct guard *guard, struct guard_news *ret)
+{
+    ssize_t n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
+
+    /* ECONNRESET: it ended without having read our last order.  The kernel says so once,
+     * before what the guardian said last. */
+    if (n < 0 && errno == ECONNRESET)
+        n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
+    if (n == (ssize_t)sizeof *ret)
+        return 1;
+    return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+int guard_hear(struct guard *guard, struct guard_news *ret)
+{
+    int r = receive(guard, ret);
+
+    if (r == 1 && ret->kind == GUARD_BORN) {
+        guard->guardian = ret->value;
+        r = receive(guard, ret);
+    }
+    return r;
+}
+
+/* 1: it has ended, 0: not yet.  signals_next() reaps it, too. */
+static int has_ended(struct guard *guard)
+{
+    if (guard->pid > 0 && waitpid(guard->pid, NULL, WNOHANG) != 0)
+        guard->pid = 0;
+    return guard->pid == 0;
+}
+
+/* The guardian below an outer one is no child of ours.  It lives while its end of the
+ * link is open: then the pidfd is not that of another process with the same pid. */
+static void signal_guardian(const struct guard *guard, int signal)
+{
+    struct pollfd link = { .fd = guard->link };
+    int           fd = (int)syscall(SYS_pidfd_open, guard->guardian, 0);
+
+    if (fd < 0)
+        return;
+    if (poll(&link, 1, 0) == 0 || !(link.revents & POLLHUP))
+        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    close(fd);
+}
+
+/* Somebody may have stopped one of them. */
+static void wake_guardians(struct guard *guard)
+{
+    struct guard_news news;
+
+    if (guard->outer && guard->guardian == 0)
+        guard_hear(guard, &news); /* BORN; a guardian that did not GO says nothing else */
+    if (guard->outer && guard->guardian > 0)
+        signal_guardian(guard, SIGCONT);
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT);
+}
+
+/* If the link just closed, the guardian would think that we are dead.  So this waits
+ * until the order is sent: a guardian that is not stopped reads it. */
+void guard_dismiss(struct guard *guard)
+{
+    struct guard_order order = make_order(GUARD_DISMISS);
+    struct iovec       iov = { .iov_base = &order, .iov_len = sizeof order };
+    struct msghdr      msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+    if (guard->link < 0 || guard->dismissed)
+        return;
+    guard->dismissed = true;
+    wake_guardians(guard);
+    send_message(guard, &msg, 0);
+}
+
+void guard_finish(struct guard *guard)
+{
+    guard_dismiss(guard);
+    if (guard->link >= 0)
+        close(guard->link);
+    guard->link = -1;
+    while (guard->pid > 0 && waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    guard->pid = 0;
+}
+
+/* ---- Taking over ------------------------------------------------------------- */
+
+/* When the guardian is dead the outer one ends the tree, and then exits.  If it was
+ * killed, too, only the control group still tells which processes are the tree. */
+static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuck)
+{
+    struct timespec pause = { .tv_nsec = 1000000 };
+    int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
+
+    if (guard->guardian > 0)
+        signal_guardian(guard, SIGKILL);
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+    while (!has_ended(guard)) {
+        nanosleep(&pause, NULL);
+        if (2 * pause.tv_nsec <= TREE_MEANWHILE_NS)
+            pause.tv_nsec *= 2;
+        if (stuck->meanwhile != NULL)
+            stuck->meanwhile(stuck->data);
+        if (clock_boot_ns() >= tell_at) {
+            tell_at = INT64_MAX;
+            stuck->tell(stuck->data);
+        }
+    }
+    int group = guard->guardian > 0 ? cgroup_find(guard->guardian) : -1;
+    if (group >= 0)
+        cgroup_kill(group);
+    cgroup_drop(group, guard->guardian);
+}
+
+int guard_members(const struct guard *guard, struct tree_member out[TREE_MEMBERS_MAX])
+{
+    return tree_members(guard->outer ? guard->pid : getpid(), out);
+}
+
+void guard_take_over(struct guard *guard, pid_t command, int *status,
+                     const struct tree_stuck *stuck)
+{
+    if (guard->outer) {
+        leave_it_to_outer(guard, stuck);
+    } else {
+        end_orphans(guard->guardian, command, status, stuck);
+        guard->pid = 0; /* it was below us, too, and was reaped */
+    }
+    guard_finish(guard);
+}

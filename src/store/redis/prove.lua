@@ -1,6 +1,0 @@
--- prove.lua - does that place still hold?  Behind anybody.lua.
---
--- ARGV 4 name 5 seq
--- -> { 0 }; { 6 } there is no such place, or it waits
-if not found or sub(found, 1, 1) ~= 'h' then return { 6 } end
-return { 0 }

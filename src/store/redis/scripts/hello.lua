@@ -1,0 +1,103 @@
+-- hello.lua - begin a connection: open our session, or prove that it still exists.
+--
+-- ARGV 1 "0" for a new session; "-" with a session key: the session is taken over to be
+--      ended, and its lease stays as it is
+--      4 ttl 5 longest ttl we know of 6 grace period, should there be no data at all
+--      7 no token given out so far is higher, as far as we know
+--      8 how many history entries to keep; empty: leave that alone  9 only if data were lost (1)
+--      10 we are a read-only client (1)
+-- -> { 0, epoch, grace period left, messages sent to us, longest ttl, patience, token }, and
+--    no token given out so far is higher; { 2 } the session is dead; { 3 } somebody is ending
+--    it by its session key; { 7, layout, ours, sessions, when the last of them ends } another
+--    version of Holdfast wrote the data
+--
+-- If another server wrote the data, the latest writes may be lost.  So tokens jump, and
+-- nothing is granted until every lease from before has ended or its places are reclaimed
+-- (reclaim.lua): the grace period.  A read-only client may have any ttl, and must not decide
+-- how long that takes.  If it is the first to find the loss, the first client that locks
+-- begins another epoch.
+local ttl, known, read_only = tonumber(ARGV[4]), ARGV[1], ARGV[10] == '1'
+
+local f = call('HMGET', state, 'run', 's\n' .. sid, 'grace', 'epoch', 'last', 'ttl', 'layout',
+               'history', 'read_only')
+local layout = tonumber(f[7] or f[5] and 0 or LAYOUT)
+local older = layout < LAYOUT
+if layout ~= LAYOUT then
+  local final = call('ZREVRANGEBYLEX', order, '(f', '[e', 'LIMIT', 0, 1)[1]
+  local left = final and sub(final, 2, 17) - now or 0
+  if not older or left > 0 then
+    return { 7, layout, LAYOUT, call('ZLEXCOUNT', order, '[e', '(f'), left }
+  end
+end
+if known == '-' and not f[2] then return { 2 } end
+local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
+local last = tonumber(f[5] or '0')
+head = { grace = f[3], epoch = f[4], history = f[8] }
+if known ~= '0' then begin_write() end
+local id, replid, before = run_id(), replication_ids()
+local other = may_have_lost_data(f[1], id, replid, before)
+if other or older or (f[9] and not read_only) then
+  local blank = not f[5] or f[9] == 'blank'
+  local grace = blank and tonumber(ARGV[6]) or longest
+  if older then -- an older layout: no session lives in it, unless data were lost
+    grace = other and math.max(grace, tonumber(ARGV[6])) or 0
+    head.history = nil
+  end
+  if older or not f[1] then -- the rest, if any, is not consistent
+    call('DEL', state, order)
+    f[2] = false
+    if head.history then call('HSET', state, 'history', head.history) end
+  end
+  if has_log then
+    if not head.history then call('DEL', history_list) end
+    call('HDEL', state, 'watch_store') -- watchers must read all lines again
+    call('DEL', changes)
+  end
+  local deferred = read_only and grace > 0 and (blank and 'blank' or 'kept')
+  if read_only then grace = 0 end
+  if in_grace() then
+    grace = math.max(grace, math.min(grace_left(), tonumber(sub(head.grace, 18))))
+  end
+  head.grace = fmt('%016.0f %.0f', now + grace, grace)
+  head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
+  call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch,
+       'grace', head.grace)
+  call('HDEL', state, 'read_only')
+  if deferred then call('HSET', state, 'read_only', deferred) end
+  last = math.max(last, now)
+end
+if known ~= head.epoch then last = math.max(last, tonumber(ARGV[7])) end
+call('HSET', state, 'last', fmt('%016.0f', last))
+if (ARGV[8] or '') ~= '' and (ARGV[9] ~= '1' or (known ~= head.epoch and not head.history)) then
+  keep_history(tonumber(ARGV[8]))
+end
+
+local till, connection = match(f[2] or '', '^(%d+) (%d+)$')
+local alive = till and tonumber(till) > now
+if known == '-' then -- even if its lease is over: others may end only a part of it
+  if not till then return { 2 } end
+  ttl = tonumber(till) - now
+elseif known ~= '0' and not alive and (known == head.epoch or not in_grace()) then
+  if till then end_session(sid, PIECE) end
+  return { 2 }
+end
+if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
+renew(sid, ARGV[3], till, ttl)
+if known ~= '-' then
+  local lease = fmt('%016.0f', ttl)
+  call('HSET', state, 'u\n' .. sid, lease)
+  if not read_only then call('ZADD', order, 0, 'u' .. lease .. sid) end
+end
+longest = longest_lease()
+call('HSET', state, 'ttl', longest)
+longest = tonumber(longest)
+-- Redis stores a small sorted set of short members as a list, and searches it linearly:
+-- a quarter of the time of a hand-over if 16 wait.  One member of more than 64 bytes
+-- changes that, until the set is empty or reloaded.
+local long = string.rep('x', 65)
+call('ZADD', order, 0, long)
+call('ZREM', order, long)
+keep_time(longest)
+sweep()
+return { 0, head.epoch, grace_left(), tonumber(call('HGET', state, 'n\n' .. sid) or '0'),
+         longest, patience(), highest_token() }

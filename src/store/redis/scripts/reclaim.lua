@@ -1,0 +1,69 @@
+-- reclaim.lua - after data were lost: restore our session's places as we know them.
+--
+-- In pieces: the places between two ids, in the order of the ids as texts.
+--
+-- ARGV 4, 5  the ids: after the first, up to the second; "": no such limit
+--      6 ... for each place: id, state, seq, weight, slot, since, kind, name, note, grant
+--            secret; seq 0 if its ENTER was never answered
+-- KEYS 5 ... the claims among the holders, in the same order
+-- -> { 0, places restored, places deleted }, followed by 1 if there may be more to delete:
+--    send the same piece again; { 2 } too late
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'grace')
+local wrong = refusal(f[1], f[2])
+if wrong then return wrong end
+head = { epoch = f[1], grace = f[3] }
+if not in_grace() then return { 2 } end
+begin_write()
+
+local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
+local mine, claims, back, away = {}, 4, 0, 0
+
+local function put(p, owner, text, grant_secret)
+  if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
+  call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
+  call('HSET', state, 't\n' .. owner, place_text(p))
+  if p.state == 'w' then call('HSET', state, 'k\n' .. owner, grant_secret) end
+  if call('HEXISTS', state, 'l\n' .. p.name) == 0 then -- counted after the grace period
+    call('HSET', state, 'l\n' .. p.name, p.kind .. ' 0 0 0 0')
+  end
+  if log_fields().watch_store then changed(p.name, false) end -- others may watch already
+end
+
+for i = 6, #ARGV, 10 do
+  local owner = sid .. ':' .. ARGV[i]
+  local p = { state = ARGV[i + 1], seq = ARGV[i + 2], weight = tonumber(ARGV[i + 3]),
+              slot = tonumber(ARGV[i + 4]), since = ARGV[i + 5], kind = ARGV[i + 6],
+              name = ARGV[i + 7], note = ARGV[i + 8] }
+  local text = call('HGET', state, 't\n' .. owner)
+  local broken = text and sub(text, 1, 1) == 'b'
+  mine[owner] = true
+  if broken then -- the message was lost; another client may hold it by now
+    send_message(sid, 'b ' .. ARGV[i])
+  elseif tonumber(p.seq) > 0 then
+    put(p, owner, text, ARGV[i + 9])
+  end
+  if p.kind == '1c' and p.state == 'g' then
+    claims = claims + 1
+    local there = call('GET', KEYS[claims]) -- another program's: renew.lua will find our claim gone
+    if not broken and (not there or match(there, CLAIM)) then
+      call('SET', KEYS[claims], claim_value(owner, p.seq), 'PX', left)
+    end
+  end
+end
+local from = ARGV[4] == '' and '[o' .. sid .. ':' or '(o' .. sid .. ':' .. ARGV[4]
+local to = ARGV[5] == '' and '(o' .. sid .. ';' or '[o' .. sid .. ':' .. ARGV[5]
+local most = PIECE + (#ARGV - 5) / 10
+local there = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, most)
+for _, index in ipairs(there) do
+  local owner = sub(index, 2)
+  if not mine[owner] then -- we have left it, but the server has lost that
+    local text = call('HGET', state, 't\n' .. owner)
+    if text and sub(text, 1, 1) ~= 'b' then
+      take_out_place(parse_place(text), owner, 'r')
+      away = away + 1
+    end
+    delete_place(owner)
+    call('ZREM', order, index)
+  end
+end
+return { 0, back, away, #there == most and 1 or nil }

@@ -1,0 +1,399 @@
+/* stress.c - four sessions with four places each act at random, and two more take turns,
+ * while connections break and memory runs out: no two exclusive holders, nobody waits
+ * forever, nothing is left.  One thread drives all stores, so that it always knows which
+ * place holds which lock; see lib/grant_judge.h.  HF_ZK_SEED: the seed, which is printed;
+ * HF_ZK_STEPS: how many steps; HF_ZK_UNBROKEN: nobody breaks a place.
+ *
+ *     IDLE -> ENTERING -> WAITING, LOOKING -> HELD, LOOKING, DOWNGRADING
+ *     any -> LEAVING -> IDLE
+ */
+/* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
+#include "lib/grant_judge.h"
+#include "lib/promise.h"
+#include "lib/witness.h"
+#include "lib/zkproxy.h"
+
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY     4 /* sessions with four seats each */
+#define SESSIONS 6 /* the others have one each */
+#define SEATS    18
+#define QUERIES  4
+#define STEPS    2000
+#define LIMIT_MS 60000
+
+enum state { IDLE, ENTERING, WAITING, LOOKING, HELD, DOWNGRADING, LEAVING };
+
+struct seat {
+    struct player  *player;
+    enum state      state;
+    struct hf_shape shape;
+    struct judged   judged;          /* with the name of the lock */
+    struct request  request;         /* any but a WATCH; when answered, the view */
+    struct request  watching;        /* WAITING, HELD */
+    bool            drop, downgrade; /* do so when the WATCH has ended */
+    unsigned        stays;           /* steps to stay before it leaves */
+};
+
+static struct zkproxy *proxy[SESSIONS];
+static struct player   player[SESSIONS];
+static struct seat     seat[SEATS];
+static struct request  query[QUERIES];
+static uint64_t        seed;
+static bool            ending;
+static unsigned        grants, late, answers, faults;
+
+/* ---- Memory ------------------------------------------------------------------------- */
+
+static _Thread_local unsigned fail_every; /* one in so many allocations fails; 0: none */
+
+void *__libc_calloc(size_t count, size_t size);
+void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+
+void *calloc(size_t count, size_t size)
+{
+    static _Thread_local unsigned asked;
+
+    if (fail_every > 0 && ++asked % fail_every == 0)
+        return NULL;
+    return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
+                                        : __libc_calloc(count, size);
+}
+
+static unsigned draw(unsigned below)
+{
+    return (unsigned)(hf_random_next(&seed) % below);
+}
+
+/* ---- One seat ----------------------------------------------------------------------- */
+
+static void submit(struct seat *self, enum state state, struct hf_req req)
+{
+    struct request request = { .req = req };
+
+    self->state = state;
+    request.req.name = self->judged.name;
+    self->request = request;
+    player_submit(self->player, &self->request);
+}
+
+static void want(struct seat *self)
+{
+    static const char *const names[] = { "mutex", "shared", "few" };
+    static const char *const own[] = { "own-0", "own-1", "own-2", "own-3" };
+    unsigned                 mine = (unsigned)(self->player - player);
+    unsigned                 which = draw(8);
+
+    self->judged = (struct judged){ .name = "two", .client = self->player };
+    if (mine < MANY)
+        self->judged.name =
+            which < 3 ? names[which] : own[draw(8) == 0 ? draw(MANY) : mine];
+    self->shape = MUTEX;
+    if (mine < MANY && which == 1)
+        self->shape = draw(2) ? READER : WRITER;
+    self->judged.reads = self->shape.capacity == HF_ALL && self->shape.weight == 1;
+    self->drop = self->downgrade = false;
+    self->stays = mine >= MANY && draw(16) == 0 ? 64 : 0; /* the other one leaves soon */
+    submit(self, ENTERING,
+           (struct hf_req){ .op = HF_ENTER,
+                            .id = ++self->player->ids,
+                            .shape = self->shape,
+                            .only_free = draw(8) == 0,
+                            .note = "a note" });
+}
+
+static void begin_leave(struct seat *self)
+{
+    self->judged.holds = false;
+    self->judged.leaves = true;
+    submit(self, LEAVING, (struct hf_req){ .op = HF_LEAVE, .id = self->request.req.id });
+}
+
+/* The answer to ENTER, READ or DOWNGRADE. */
+static void take_view(struct seat *self)
+{
+    if (has_place(&self->request))
+        judge_learn(&self->judged, token_of(&self->request));
+    if (self->drop) {
+        begin_leave(self);
+    } else if (!has_place(&self->request)) {
+        if (self->state != ENTERING && !self->judged.broken)
+            fail_msg("%s: nobody has taken it away", self->judged.name);
+        begin_leave(self);
+    } else if (is_granted(&self->request)) {
+        if (!self->judged.holds) {
+            late += judge_grant(&self->judged);
+            grants++;
+        }
+        self->state = HELD;
+    } else {
+        if (self->judged.holds && !self->judged.broken)
+            fail_msg("%s: held, and not granted any more", self->judged.name);
+        self->state = WAITING;
+    }
+    if (self->state == HELD || self->state == WAITING)
+        watch(self->player, self->judged.name, &self->request, &self->watching);
+}
+
+static void take_answer(struct seat *self)
+{
+    answers++;
+    if (self->state == ENTERING && is_refused(&self->request) && !self->drop) {
+        self->state = IDLE;
+        return;
+    }
+    switch (self->request.req.status) {
+    case 0:
+        take_view(self);
+        break;
+    case HF_EDOWN: /* repeat the request */
+        player_submit(self->player, &self->request);
+        break;
+    case HF_ECANCELED: /* an earlier, unanswered try may have succeeded */
+    case HF_ENOMEM:
+        begin_leave(self);
+        break;
+    default:
+        fail_msg("%s: %s", self->judged.name, hf_errname(self->request.req.status));
+    }
+}
+
+static void take_farewell(struct seat *self)
+{
+    int status = self->request.req.status;
+
+    if (status == HF_EDOWN || status == HF_ENOMEM) {
+        player_submit(self->player, &self->request);
+        return;
+    }
+    if (status != 0 && !(status == HF_ELOST && self->judged.broken))
+        fail_msg("%s: LEAVE: %s", self->judged.name, hf_errname(status));
+    self->state = IDLE;
+    self->judged = (struct judged){ 0 };
+}
+
+/* The answer to the WATCH is believed, and judged; now and then the place is looked at,
+ * too. */
+static void hear_watch(struct seat *self)
+{
+    if (self->drop) {
+        begin_leave(self);
+    } else if (self->downgrade && self->state == HELD) {
+        self->shape = READER; /* other readers may get in from now on */
+        self->judged.reads = true;
+        submit(self, DOWNGRADING,
+               (struct hf_req){
+                   .op = HF_DOWNGRADE, .id = self->request.req.id, .shape = READER });
+    } else if (self->watching.req.status == 0 && draw(8) > 0) {
+        (void)take_news(&self->request, &self->watching);
+        take_view(self);
+    } else {
+        self->state = LOOKING;
+        to_look(&self->request, self->judged.name, self->request.req.id);
+        player_submit(self->player, &self->request);
+    }
+    self->downgrade = false;
+}
+
+static void advance(struct seat *self)
+{
+    bool watches = self->state == WAITING || self->state == HELD;
+
+    if (self->state == IDLE ||
+        (watches ? self->watching.answers : self->request.answers) == 0)
+        return;
+    if (watches)
+        hear_watch(self);
+    else if (self->state == LEAVING)
+        take_farewell(self);
+    else
+        take_answer(self);
+}
+
+/* ---- Random actions ----------------------------------------------------------------- */
+
+static void cancel(struct seat *self, struct request *request)
+{
+    self->player->store->impl->cancel(self->player->store, &request->req);
+}
+
+static void play(struct seat *self)
+{
+    switch (self->state) {
+    case IDLE:
+        if (!ending)
+            want(self);
+        break;
+    case ENTERING:
+        if (!ending && draw(16) == 0)
+            cancel(self, &self->request);
+        break;
+    case WAITING:
+        self->drop = !ending && draw(self->player < player + MANY ? 16 : 4) == 0;
+        if (self->drop)
+            cancel(self, &self->watching);
+        break;
+    case HELD:
+        if (!ending && self->stays > 0 && self->stays-- > 0)
+            break;
+        self->downgrade = !ending && draw(3) == 0 && self->shape.weight == HF_ALL;
+        self->drop = !self->downgrade;
+        cancel(self, &self->watching);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A random client sends BREAK or ASK for a random place. */
+static void meddle(struct request *request)
+{
+    struct seat   *victim = &seat[draw(SEATS)];
+    struct player *sender = &player[draw(SESSIONS)];
+    bool           breaks = draw(2) == 0 && getenv("HF_ZK_UNBROKEN") == NULL;
+
+    if (request->req.op != HF_NOTHING && request->answers == 0)
+        return; /* still in flight */
+    if (victim->state != WAITING && victim->state != HELD)
+        return;
+    *request = (struct request){ .req = { .op = breaks ? HF_BREAK : HF_ASK,
+                                          .name = victim->judged.name,
+                                          .note = "please",
+                                          .token = token_of(&victim->request) } };
+    name_place(&request->req, place_of(&victim->request));
+    victim->judged.broken = victim->judged.broken || breaks;
+    player_submit(sender, request);
+}
+
+static void disturb(void)
+{
+    struct zkproxy     *at = proxy[draw(SESSIONS)];
+    uint64_t            nth = 1 + draw(12);
+    struct zkproxy_rule rule = { ZKPROXY_DROP_BEFORE, ZKPROXY_ANY, nth, 0 };
+
+    faults++;
+    switch (draw(5)) {
+    case 0:
+        zkproxy_drop(at);
+        return;
+    case 1:
+        break;
+    case 2:
+        rule.fault = ZKPROXY_DROP_AFTER;
+        break;
+    case 3:
+        rule = (struct zkproxy_rule){ ZKPROXY_CUT_DOWN, 0, nth * 37, 0 };
+        break;
+    default:
+        zkproxy_delay(at, ZKPROXY_BOTH, (int)draw(3));
+        return;
+    }
+    zkproxy_rule(at, &rule);
+}
+
+static void one_step(void)
+{
+    for (unsigned i = 0; i < 4; i++)
+        play(&seat[draw(SEATS)]);
+    play(&seat[SEATS - 1 - draw(2)]);
+    if (!ending && draw(8) == 0)
+        meddle(&query[draw(QUERIES)]);
+    if (!ending && draw(40) == 0)
+        disturb();
+    fail_every = !ending && draw(10) == 0 ? 1 + draw(9) : 0;
+    for (int i = 0; i < SESSIONS; i++)
+        player_turn(&player[i], i == 0);
+    fail_every = 0;
+    for (int i = 0; i < SEATS; i++)
+        advance(&seat[i]);
+}
+
+/* ---- Main loop ---------------------------------------------------------------------- */
+
+static void start_all(void)
+{
+    static char url[SESSIONS][96];
+
+    for (int i = 0; i < SESSIONS; i++) {
+        proxy[i] = zkproxy_start(witness_server());
+        snprintf(url[i], sizeof url[i], "zk://%s?session=60s%s",
+                 zkproxy_address(proxy[i]), draw(4) == 0 ? "&style=kazoo" : "");
+        promise_use(url[i]);
+        player_open_for(&player[i], 60000);
+    }
+    judge_open();
+    for (int i = 0; i < SEATS; i++) {
+        seat[i].player = &player[i < SEATS - 2 ? i % MANY : i - SEATS + SESSIONS];
+        judge_add(&seat[i].judged);
+    }
+}
+
+static size_t busy(void)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < SEATS; i++)
+        count += seat[i].state != IDLE;
+    for (int i = 0; i < QUERIES; i++)
+        count += query[i].req.op != HF_NOTHING && query[i].answers == 0;
+    return count;
+}
+
+static void nobody_waits_for_ever(void)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+
+    ending = true;
+    for (int i = 0; i < SESSIONS; i++) {
+        zkproxy_rule(proxy[i], NULL);
+        zkproxy_delay(proxy[i], ZKPROXY_BOTH, 0);
+    }
+    while (busy() > 0 && hf_now() < end)
+        one_step();
+    for (int i = 0; i < SEATS; i++)
+        if (seat[i].state != IDLE)
+            print_message("# seat %d: state %d in %s\n", i, seat[i].state,
+                          seat[i].judged.name);
+    assert_int_equal(busy(), 0);
+}
+
+static void exclusion_holds_under_random_actions(void **state)
+{
+    static const char *const folders[] = { "/mutex", "/shared", "/few",   "/own-0",
+                                           "/own-1", "/own-2",  "/own-3", "/two" };
+    const char              *given = getenv("HF_ZK_SEED"), *steps = getenv("HF_ZK_STEPS");
+
+    (void)state;
+    seed = given != NULL ? strtoull(given, NULL, 0) : hf_random();
+    print_message("# HF_ZK_SEED=%llu\n", (unsigned long long)seed);
+    start_all();
+    for (long left = steps != NULL ? atol(steps) : STEPS; left > 0; left--)
+        one_step();
+    nobody_waits_for_ever();
+    print_message("# %u grants, %u beside a broken one, %u answers, %u faults\n", grants,
+                  late, answers, faults);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_int_equal(witness_count(folders[i]), 0);
+    for (int i = 0; i < SESSIONS; i++) {
+        assert_int_equal(player[i].lost, 0);
+        player_close(&player[i]);
+        zkproxy_stop(proxy[i]);
+    }
+    judge_close();
+    assert_int_equal(witness_await_watches(0), 0);
+    assert_true(grants > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exclusion_holds_under_random_actions),
+    };
+
+    witness_server();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
