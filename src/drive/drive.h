@@ -103,8 +103,11 @@ void hf_drive_announce(struct hf_drive *drive);
  * when the keeper runs a callback, the store is told that it may be readable. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 
-/* The same in a thread that will poll next.  So the store need not read answers, unless
- * a timer is due: it must not give up a server whose answer has arrived already. */
+/* The same in a thread that will poll next if this turn does not settle its wish.  So the
+ * store need not read answers, unless
+ *   - a timer is due: it must not give up a server whose answer has arrived already;
+ *   - the keeper is neither polling nor parked: it runs a callback, and if every turn
+ *     settles a wish, as in a file, no other thread would ever read. */
 void hf_drive_turn_first(struct hf_drive *drive);
 
 /* Wait until settled(arg), which is called with the mutex held; poll and turn if no

@@ -267,7 +267,9 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
 
 void hf_drive_turn_first(struct hf_drive *drive)
 {
-    turn(drive, drive->watching == 0 && hf_now() >= drive->wake);
+    bool relied_on = !drive->parked || hf_now() >= drive->wake;
+
+    turn(drive, drive->watching == 0 && relied_on);
 }
 
 void hf_drive_poll(struct hf_drive *drive, int kick)
