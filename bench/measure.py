@@ -13,7 +13,6 @@ Exits with 1 if a side failed, or two held a lock at the same time.
 """
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import platform

@@ -188,7 +188,7 @@ def bad_urls_are_reported(t):
     for bad, says in ((f"postgres:{USER}:{SECRET}@{where()}/test", "no // in"),
                       (f"postgres://{USER}:{SECRET}/x@{where()}/test", "in a password %2F"),
                       (url("?bogus=1"), 'has no parameter "bogus"'),
-                      (url("?ttl=1x"), "ttl is no time"), (url("?ttl=1ms"), "no ttl can be"),
+                      (url("?ttl=1x"), "ttl is not a time"), (url("?ttl=1ms"), "ttl is out of range"),
                       (url("?polling=maybe"), "polling cannot be"),
                       (url("?sslmode=bogus"), "sslmode"), (url(at="127.0.0.1:99999"), "port"),
                       (url(at="127.0.0.1:x"), "port"), (url(at="[::1"), "libpq cannot read")):
@@ -213,7 +213,7 @@ def an_invalid_place_is_shown_and_can_be_broken(t):
         t.equal([entry["kind"] for entry in lock["holders"]], ["unknown"], (weight, capacity))
         done = t.run("run", "-n", "a", "--", "echo", "in")
         t.true(done.code != 0 and done.out == "", done.err)  # the server uses its own totals
-        t.contains(t.run("doctor", "a").out, 'in the line of "a" makes no sense')
+        t.contains(t.run("doctor", "a").out, 'in the queue of "a" makes no sense')
         server.sql("UPDATE holdfast.place SET weight = 1 WHERE name = 'a'", "strange")
         server.sql("UPDATE holdfast.line SET capacity = 1 WHERE name = 'a'", "strange")
         t.equal(t.run("break", "-y", "--token", lock["holders"][0]["token"], "a").code, 0)

@@ -75,9 +75,9 @@ class Model(Rule):
         assert {row["sid"]: row["connection"] for row in there["session"]} == alive
         assert {row["sid"]: row["renewal"] for row in there["session"]} == self.renewals
         assert {(row["name"], row["sid"]) for row in there["watch"]} == self.watches
-        assert {row["sid"] for row in there["store_watcher"]} == set(self.surveyors)
+        assert {row["sid"] for row in there["store_watcher"]} == set(self.store_watchers)
         assert {row["log"] for row in there["session"]} <= {there["change_log"][0]["log"]}
-        assert there["change_log"][0]["log"] in ((3,) if self.surveyors else (2, 3))
+        assert there["change_log"][0]["log"] in ((3,) if self.store_watchers else (2, 3))
         self.check_places(there["place"])
         self.check_lines(there["line"])
         assert len(there["head"]) == 1
@@ -286,7 +286,7 @@ class Model(Rule):
             assert names is None
             self.store_watchers[session.sid] = [set(), False]
             return
-        should, waits = self.surveyors[session.sid]
+        should, waits = self.store_watchers[session.sid]
         if self.rng.random() < 0.1:  # the answer was lost
             session.watch_store(session.stamp)
             if should:
@@ -298,7 +298,7 @@ class Model(Rule):
         (session.stamp, unsettled), names = session.watch_store(session.stamp)
         assert set(names) == should and len(names) == len(should), (names, should)
         assert unsettled == (not names and not waits), (unsettled, names, waits)
-        self.surveyors[session.sid] = [set(), not names]
+        self.store_watchers[session.sid] = [set(), not names]
 
     def watch_store_no_more(self):
         if self.store_watchers:
