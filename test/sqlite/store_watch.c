@@ -187,8 +187,10 @@ static void deaths_of_many_are_reported(void **state)
         child_kill(&child[i]);
     while (reported < MANY) {
         assert_true(await_store_watch(&watcher, &watch, LIMIT));
-        assert_true(watch.changes > 0);
-        reported += watch.changes;
+        if (watch.changes > 0)
+            reported += watch.changes;
+        else /* all lines may have changed: a child wrote after it had its place */
+            reported = MANY - length(&watcher, NULL);
         submit_store_watch(&watcher, &watch);
     }
     assert_int_equal(length(&watcher, NULL), 0);
