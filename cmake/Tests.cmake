@@ -1,4 +1,5 @@
 # Test and benchmark programs: targets `tests`, `benches` and `examples`, not built by default.
+# `other-tests` are the tests but for those of the folders unit, sqlite and cxx.
 #
 # Every .c or .cpp file with a main() under test/ is a program, found by itself and put
 # in the build folder at the same path.  The other .c files of its folder are
@@ -22,6 +23,7 @@ if(NOT HF_SANITIZE OR CMAKE_C_COMPILER_ID STREQUAL "GNU")
 endif()
 
 add_custom_target(tests)
+add_custom_target(other-tests)
 add_custom_target(benches)
 add_custom_target(examples)
 
@@ -119,6 +121,9 @@ function(hf_programs group folder)
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
         add_dependencies(${group} ${target})
+        if(group STREQUAL "tests" AND NOT path MATCHES "^test/(unit|sqlite|cxx)/")
+            add_dependencies(other-tests ${target})
+        endif()
     endforeach()
 endfunction()
 

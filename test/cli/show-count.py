@@ -5,6 +5,7 @@ Each of CONTENDERS (50) shells runs a counter under the lock TURNS (8) times.
 The counter reads, waits and writes without any lock of its own; it also writes
 down its token.  At the end nothing is missing and tokens have only risen.
 """
+# release build: it starts the command 400 times
 from hf import *
 
 SIZES = [int(arg) for arg in sys.argv[1:] if arg.isdigit()]

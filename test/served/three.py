@@ -315,7 +315,7 @@ def the_rule_in_SQL():
 
 
 def add_options(parser):
-    parser.add_argument("--lines", type=int, default=4000)
+    parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
 
 

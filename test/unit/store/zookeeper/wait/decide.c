@@ -25,7 +25,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #define LINES 100000 /* it takes ten times as long */
 #else
-#define LINES 1000000
+#define LINES 300000
 #endif
 #define PLACES 12
 #define QUEUE  512
