@@ -33,3 +33,4 @@ target_link_libraries(holdfast-next PRIVATE
 set_target_properties(holdfast-next PROPERTIES POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE C
     OUTPUT_NAME holdfast RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/next)
 add_dependencies(tests holdfast-next)
+add_dependencies(other-tests holdfast-next)

@@ -1,4 +1,4 @@
-/* will.c - anything as a session key, and as the parts of one. */
+/* session_key.c - anything as a session key, and as the parts of one. */
 #include "client/end/end.h"
 #include "fuzz/fuzz.h"
 #include "holdfast.h"

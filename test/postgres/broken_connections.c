@@ -2,7 +2,7 @@
  * a release, alone and with a hand-over, or fails as in a deadlock; and the connection
  * is cut in the middle of requests and answers.
  *
- * lib/round.h says what must be true all the time.  A step is a row that is about to be
+ * lib/lock_round.h says what must be true all the time.  A step is a row that is about to be
  * changed or was just changed, or a commit that is about to be made.
  */
 /* needs: standalone */

@@ -1,7 +1,7 @@
 /* cut.c - the connection is cut at every byte of an acquire and a release, in both directions;
  * then during a hand-over and its message; then during greetings.
  *
- * lib/round.h checks what must be true whatever is lost.  Most of the time is spent waiting to
+ * lib/lock_round.h checks what must be true whatever is lost.  Most of the time is spent waiting to
  * reconnect, so several processes share the work, each in a namespace of its own.
  */
 /* needs: standalone */
@@ -64,11 +64,17 @@ static void close_scene(struct lock_round *round)
 static uint64_t size_of(struct lock_round *round, lock_round_play *play,
                         enum tcpproxy_way way, enum tcpproxy_which which)
 {
+    uint64_t least = UINT64_MAX;
+
     play(round); /* what happens only once */
     settle(round);
-    uint64_t before = tcpproxy_bytes(proxy, way, which);
-    play(round);
-    return tcpproxy_bytes(proxy, way, which) - before;
+    for (int i = 0; i < 3; i++) { /* a renewal may come in between */
+        uint64_t before = tcpproxy_bytes(proxy, way, which);
+        play(round);
+        uint64_t size = tcpproxy_bytes(proxy, way, which) - before;
+        least = size < least ? size : least;
+    }
+    return least;
 }
 
 /* At every `step`th byte. */
@@ -87,7 +93,7 @@ static void cut_all(struct lock_round *round, lock_round_play *play,
     }
     print_message("# %s, %s: %u of %u cuts\n", round->name,
                   way == TCPPROXY_UP ? "up" : "down", (unsigned)struck, (unsigned)cuts);
-    assert_true(struck + 2 >= cuts); /* the count may include a renewal */
+    assert_true(struck + 2 >= cuts); /* an answer may be shorter the next time */
 }
 
 static void every_byte_to_the_server(void **state)

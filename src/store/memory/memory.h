@@ -15,7 +15,7 @@
  *     shared.c   worlds by name, under a mutex
  *     session_key.c  the session key
  *
- * The simulation (test/lib/net.h) has the same world at the far end of a network.
+ * The simulation (test/lib/sim/network.h) has the same world at the far end of a network.
  */
 #ifndef HF_MEMORY_H
 #define HF_MEMORY_H

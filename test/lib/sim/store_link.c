@@ -1,4 +1,4 @@
-/* store_link.c - see store_link.h: the session and its lease.
+/* store_link.c - the session of the simulated store, and its lease; see store.h.
  *
  * Happy path: HELLO opens a session, a RENEW a third of the ttl later keeps it,
  * and so on.  Each answer moves alive_until, counted from the sending.

@@ -5,7 +5,7 @@
 #include "lib/actors.h"
 #include "lib/promise.h"
 
-/* ---- Actors: clients with one mutex, see test/lib/rivals.h -------------------------- */
+/* ---- Actors: clients with one mutex, see test/lib/actors.h -------------------------- */
 
 /* `address`: host:port, and whatever else the URL needs behind it. */
 void actor_open_zk(struct actor *actor, const char *address, const char *name);

@@ -1,6 +1,6 @@
 """The C interface as ctypes sees it: holdfast.h explains every name here.
 
-Nothing but declarations.  tests/test_c.py compares them with the header.
+Nothing but declarations.  tests/once/test_c.py compares them with the header.
 """
 from __future__ import annotations
 
