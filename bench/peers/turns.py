@@ -30,8 +30,8 @@ class Kazoo:
 
     def __init__(self, address):
         from kazoo.client import KazooClient
-        from kazoo.exceptions import CancelledError, LockTimeout
-        self.stalled, self.cancelled = LockTimeout, CancelledError
+        from kazoo.exceptions import CanceledError, LockTimeout
+        self.stalled, self.canceled = LockTimeout, CanceledError
         self.client = KazooClient(hosts=address, timeout=30)
         self.client.start()
 
@@ -48,10 +48,10 @@ class Kazoo:
                 return
 
     def take(self, lock):
-        """False if it was cancelled."""
+        """False if it was canceled."""
         try:
             return lock.acquire()
-        except self.cancelled:
+        except self.canceled:
             return False
 
     def in_line(self, name):

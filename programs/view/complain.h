@@ -8,9 +8,8 @@
 
 #include <holdfast.h>
 
-/* 64 to 78 are those of sysexits.h, 79 is the first number above them.  A new one has a
- * row under EXIT STATUS in man/holdfast.1, too, and run/outcome.c chooses those of
- * `run`. */
+/* 64 to 78 are those of sysexits.h, 79 is the first number above them.  CONTRIBUTING.md
+ * says what else a new one needs. */
 enum exit_code {
     EXIT_NOTHING = 1,      /* show, break, ask: nobody is there */
     EXIT_USAGE = 64,       /* the command line makes no sense */

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""manual.py - help, manual and completions all know all verbs and options."""
+"""manual.py - help, manual and completions all know all verbs and options, and the exit codes."""
 import re
 from hf import *
 
@@ -32,6 +32,20 @@ def the_manual_has_no_unknown_option(t):
     known = {name for verb in verbs(t) for _, name in options(t, verb)}
     for name in re.findall(r"Fl Fl ([a-z][a-z-]+)", page):
         t.true(name in known, f"the manual has --{name}")
+
+
+@case
+def exit_codes_are_the_same_everywhere(t):
+    enum = re.search(r"enum exit_code \{(.*?)\}", (ROOT / "programs/view/complain.h").read_text(), re.S)
+    codes = {int(code) for code in re.findall(r"= (\d+)", enum.group(1))}
+    page = (ROOT / "man/holdfast.1").read_text().split(".Sh EXIT STATUS")[1].split(".Sh ")[0]
+    t.equal({int(code) for code in re.findall(r"^\.It (\d+)$", page, re.M)}, codes, "of the manual")
+    told = re.search(r"^Exit codes of run: (.*?)\.$", t.run("help").out, re.S | re.M).group(1)
+    table = re.search(r"^Exit codes of `run`:\n(.*?)\n\n[^|]", (ROOT / "README.md").read_text(), re.S | re.M)
+    rows = re.findall(r"^\| ([\d, ]+) \|", table.group(1), re.M)
+    of_run = {int(code) for row in rows for code in row.split(",")}
+    t.equal({int(code) for code in re.findall(r"\b\d+\b", told)}, of_run, "of run, in README and help")
+    t.true(len(of_run) >= 7 and of_run <= codes, f"unknown codes: {of_run - codes}")
 
 
 @case

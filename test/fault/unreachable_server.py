@@ -21,7 +21,7 @@ def a_refused_connection_is_reported(t):
 @case
 def an_unknown_host_is_reported(t):
     host = "no-host-since-it-is-longer-than-the-63-bytes-that-a-label-may-have"  # no DNS is asked
-    out_of_reach(t, row.url(f"{host}:99"), f"{row.called(f'{host}:99')} is not to be found: ")
+    out_of_reach(t, row.url(f"{host}:99"), f"{row.called(f'{host}:99')} cannot be found: ")
 
 
 @case

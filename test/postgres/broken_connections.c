@@ -101,7 +101,7 @@ static void a_transaction_is_undone_at_every_step(void **state)
 }
 
 /* As pg_cancel_backend() and statement_timeout do it. */
-static void a_call_is_cancelled_at_every_step(void **state)
+static void a_call_is_canceled_at_every_step(void **state)
 {
     (void)state;
     at_every_step(lock_round_alone, "57014");
@@ -182,7 +182,7 @@ int main(void)
         cmocka_unit_test(the_server_ends_the_connection_at_every_step),
         cmocka_unit_test(the_server_ends_the_connection_at_every_step_of_a_hand_over),
         cmocka_unit_test(a_transaction_is_undone_at_every_step),
-        cmocka_unit_test(a_call_is_cancelled_at_every_step),
+        cmocka_unit_test(a_call_is_canceled_at_every_step),
         cmocka_unit_test(all_connections_end_again_and_again),
         cmocka_unit_test(the_connection_is_cut_at_many_bytes),
     };

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""expiry_under_faults - a dead holder expires in time, though connections end and calls are cancelled.
+"""expiry_under_faults - a dead holder expires in time, though connections end and calls are canceled.
 
 A waiter that reconnects does not start to count again.  Each waiter has a database of its own, so
 that it gets no help from another waiter."""
@@ -76,7 +76,7 @@ def a_dead_holder_expires_though_connections_keep_ending(t):
 
 
 @case
-def a_cancelled_expire_call_is_repeated_soon(t):
+def a_canceled_expire_call_is_repeated_soon(t):
     """As by statement_timeout: the call waits for a line that another transaction has locked."""
     def cancel_expire_call(name):
         with server.connect(name) as link:
@@ -88,8 +88,8 @@ def a_cancelled_expire_call_is_repeated_soon(t):
         return time.time()
 
     def act(name, waiter):
-        cancelled = cancel_expire_call(name)
-        times[name] = granted(t, waiter) - cancelled
+        canceled = cancel_expire_call(name)
+        times[name] = granted(t, waiter) - canceled
 
     times, threads = {}, []
     with databases(t):
@@ -99,7 +99,7 @@ def a_cancelled_expire_call_is_repeated_soon(t):
         for thread in threads:
             thread.join()
     t.equal(len(times), len(DATABASES), "granted")
-    print("# after it was cancelled, s:", *(f"{x:.1f}" for x in times.values()))
+    print("# after it was canceled, s:", *(f"{x:.1f}" for x in times.values()))
     t.true(max(times.values()) < 1, f"{times}")
 
 

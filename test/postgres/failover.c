@@ -29,10 +29,10 @@ static long cancel_waits(void)
                            "WHERE wait_event = 'SyncRep'");
 }
 
-static void a_cancelled_wait_for_the_standby_grants_nothing(void **state)
+static void a_canceled_wait_for_the_standby_grants_nothing(void **state)
 {
     static struct actor holder, other;
-    long                cancelled = 0;
+    long                canceled = 0;
 
     (void)state;
     actor_open(&holder, TTL_MS, "proof");
@@ -44,13 +44,13 @@ static void a_cancelled_wait_for_the_standby_grants_nothing(void **state)
     assert_int_equal(hf_acquire_start(other.lock, ACTOR_LIMIT_MS), 0);
     hf_time end = hf_now() + 2 * TTL_MS * HF_MS;
     while (hf_now() < end) {
-        cancelled += cancel_waits();
+        canceled += cancel_waits();
         if (actor_has(&other))
             fail_msg("a grant that the standby does not have");
         poll(NULL, 0, 20);
     }
-    print_message("# %ld waits were cancelled\n", cancelled);
-    assert_true(cancelled > 2);
+    print_message("# %ld waits were canceled\n", canceled);
+    assert_true(canceled > 2);
     assert_int_equal(hf_state(holder.lock), HF_LOST); /* nor do renewals count */
     server_tell("back");
     actor_await(&other, HF_HELD);
@@ -81,7 +81,7 @@ static void want_more(struct actor *actor, size_t number, struct hf_lock *ret[MO
 }
 
 /* However long the standby is away, and however many calls were sent.  (A server
- * process that was just cancelled may still be there.) */
+ * process that was just canceled may still be there.) */
 static void each_client_keeps_to_one_connection_while_the_standby_is_away(void **state)
 {
     static struct actor crowd[CROWD];
@@ -267,7 +267,7 @@ static void a_deposed_primary_confirms_no_token(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancelled_wait_for_the_standby_grants_nothing),
+        cmocka_unit_test(a_canceled_wait_for_the_standby_grants_nothing),
         cmocka_unit_test(each_client_keeps_to_one_connection_while_the_standby_is_away),
         cmocka_unit_test(a_session_key_works_once_the_standby_has_the_commit),
         cmocka_unit_test(a_deposed_primary_confirms_no_token),

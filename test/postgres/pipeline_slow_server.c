@@ -1,7 +1,7 @@
 /* pipeline_slow_server.c - many requests are in flight, and the server is slow.
  *
  * It answers each in time, but all of them take longer than the lease, which must be
- * renewed meanwhile.  A call that is not answered is cancelled, and no server process
+ * renewed meanwhile.  A call that is not answered is canceled, and no server process
  * stays behind.
  */
 /* needs: standalone */

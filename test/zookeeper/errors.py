@@ -22,7 +22,7 @@ def a_server_that_hangs_up(t):
         link.recv(4096)
         link.shutdown(socket.SHUT_RDWR)
     with peer(talk) as where:
-        refused(t, 69, f"{where} does not take us", "run", "-w", "0.5", "a", "--url", f"zk://{where}",
+        refused(t, 69, f"{where} does not accept us", "run", "-w", "0.5", "a", "--url", f"zk://{where}",
                 "--", "true")
 
 
@@ -39,7 +39,7 @@ def a_server_without_a_quorum(t):
     """A server that is not in read-only mode hangs up, like one that expects TLS."""
     for read_only, mode, says in (
             (True, "read-only", "is read-only: it has lost its quorum"),
-            (False, None, "does not take us (has it a quorum? or does it speak TLS? then write zks:)")):
+            (False, None, "does not accept us (has it a quorum? or does it speak TLS? then write zks:)")):
         with zookeeper.ensemble(3, read_only=read_only) as three:
             lone = three[1].address
             t.equal(t.run("run", "a", "--url", f"zk://{three.address}", "--", "true").code, 0)

@@ -671,7 +671,7 @@ END $$;
 -- is not lower than its own and is older than its ttl, plus an allowance for clock drift.
 --
 -- Returns how many sessions expired: up to 500, with no more than 1000 places together unless one
--- session alone has more.  (A call that takes too long would be cancelled and undone.)  If the
+-- session alone has more.  (A call that takes too long would be canceled and undone.)  If the
 -- answer is not 0 the caller calls again.
 --
 -- A caller could invent an age, so the server's clock is a second check: a session that the server

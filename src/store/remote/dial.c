@@ -133,7 +133,7 @@ static void time_out(struct hf_dial *dial)
 
     assert(dial->phase > HF_DIAL_RESTING && dial->phase < HF_DIAL_READY);
     if (dial->phase == HF_DIAL_RESOLVING) {
-        hf_dial_absent(dial, "is not to be found: nobody answers in time");
+        hf_dial_absent(dial, "cannot be found: nobody answers in time");
         return;
     }
     if (ops->late != NULL)

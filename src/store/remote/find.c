@@ -81,7 +81,7 @@ void hf_dial_take_addresses(struct hf_dial *dial)
     assert(dial->phase == HF_DIAL_RESOLVING && n <= HF_RESOLVE_MAX);
     if (n < 0) {
         char why[HF_ERRMSG_MAX];
-        snprintf(why, sizeof why, "is not to be found: %.150s",
+        snprintf(why, sizeof why, "cannot be found: %.150s",
                  hf_resolve_error(dial->resolve));
         hf_dial_absent(dial, why);
     } else if (n > 0) {

@@ -28,7 +28,7 @@ static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
     if (is_unreached(dial))
         snprintf(ret, size, "cannot be reached: %.180s", what);
     else if (doubtful)
-        snprintf(ret, size, "does not take us (%s%s): %.150s", ops->doubt, hint, what);
+        snprintf(ret, size, "does not accept us (%s%s): %.150s", ops->doubt, hint, what);
     else
         snprintf(ret, size, "hung up: %.150s%s", what, hint);
 }

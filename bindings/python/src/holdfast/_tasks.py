@@ -1,7 +1,7 @@
 """`async with`: a lock that a task of asyncio holds.
 
 Every task has a place of its own in the queue, and may acquire the same lock again while it holds it.
-A task that is cancelled while it waits leaves the queue; one that is cancelled just after the grant
+A task that is canceled while it waits leaves the queue; one that is canceled just after the grant
 releases the lock.
 """
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TaskPlace:
         self.client.drop(self.handle)
 
     async def _end(self, start: Callable[..., int], *arguments: int) -> None:
-        """Start an operation, and wait for its end.  If that fails, or the task is cancelled, the place
+        """Start an operation, and wait for its end.  If that fails, or the task is canceled, the place
         is given up."""
         if self.client.closed:
             raise self._error(_c.ECANCELED)
@@ -126,7 +126,7 @@ class TaskSide:
     async def release_async(self) -> None:
         """release() for a task.  LockLost: the lock was not yours to the end.
 
-        The lock is released even if the task is cancelled while it waits for the answer."""
+        The lock is released even if the task is canceled while it waits for the answer."""
         task, place = self._task_place()
         if place is None or task is None:
             raise NotHeld(_c.ESTATE, f"lock {self._plan.name!r} is not held by this task")

@@ -117,10 +117,10 @@ def test_time_limit_and_try(url, name):
     asyncio.run(main())
 
 
-def test_a_cancelled_task_leaves_the_queue(url, name):
+def test_a_canceled_task_leaves_the_queue(url, name):
     async def work(lock):
         async with lock:
-            raise AssertionError("it was cancelled")
+            raise AssertionError("it was canceled")
 
     async def main():
         lock = holdfast.Lock(name, url=url)
@@ -128,7 +128,7 @@ def test_a_cancelled_task_leaves_the_queue(url, name):
             waiting = asyncio.create_task(work(lock))
             await until(lambda: places(url, name) == 2)
             waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
+            with pytest.raises(asyncio.CanceledError):
                 await waiting
             await until(lambda: places(url, name) == 1)
             with pytest.raises(asyncio.TimeoutError):
@@ -139,7 +139,7 @@ def test_a_cancelled_task_leaves_the_queue(url, name):
     asyncio.run(main())
 
 
-def test_cancelled_at_any_moment(url, name):
+def test_canceled_at_any_moment(url, name):
     """However far the acquire has come, no place is left, and the next task gets the lock."""
     async def work(lock):
         async with lock:
@@ -154,7 +154,7 @@ def test_cancelled_at_any_moment(url, name):
             if steps >= 30:
                 await asyncio.sleep(0.0002 * steps)
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(asyncio.CanceledError):
                 await task
         async with lock:
             pass

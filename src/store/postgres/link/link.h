@@ -13,7 +13,7 @@
 
 /* cancel.c: a connection that we gave up, while the server is asked to stop its call. */
 struct hf_pg_cancel {
-    struct hf_aside *aside; /* NULL: nothing is being cancelled */
+    struct hf_aside *aside; /* NULL: nothing is being canceled */
     PGconn          *conn;
     struct hf_polled polled;
     size_t           server;

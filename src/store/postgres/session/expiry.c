@@ -165,7 +165,7 @@ static void on_expired(struct hf_pg *pg, void *data, const PGresult *result)
     bool    failed = hf_pg_fault(pg, result) != HF_SERVED_FINE;
     int64_t count = failed ? 0 : hf_pg_number(result, 0, 0);
 
-    if (failed && in_our_way) /* the call was cancelled, or the connection broke */
+    if (failed && in_our_way) /* the call was canceled, or the connection broke */
         pg->expiry.expire_at = pg->remote.now + pg->config.ttl / AGAIN;
     if (result == NULL)
         return;

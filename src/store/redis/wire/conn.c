@@ -34,7 +34,7 @@ typedef int parts;
 #endif
 static void *(*make_array)(const redisReadTask *, parts);
 
-static void *make_array_of_sense(const redisReadTask *task, parts count)
+static void *make_checked_array(const redisReadTask *task, parts count)
 {
     bool nested = task->parent != NULL; /* no answer to us is nested */
 
@@ -49,7 +49,7 @@ static void learn_functions(void)
         return;
     functions = *reader->fn;
     make_array = functions.createArray;
-    functions.createArray = make_array_of_sense;
+    functions.createArray = make_checked_array;
     redisReaderFree(reader);
 }
 
@@ -212,7 +212,7 @@ static void take_reply(struct hf_redis *redis, struct hf_redis_conn *conn,
     if (conn->on_push != NULL && (call == NULL || is_push(reply))) {
         conn->on_push(redis, reply);
     } else if (call == NULL) {
-        hf_dial_break(&conn->dial, "sends an answer to no question");
+        hf_dial_break(&conn->dial, "sends an answer that nobody asked for");
     } else {
         conn->first = call->next;
         if (conn->first == NULL)

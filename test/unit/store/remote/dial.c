@@ -82,7 +82,7 @@ static void test_an_unknown_host(void **state)
     dialer_name(0, "a..b", 1); /* never sent to a name server */
     dialer_start(&dialer_ops, 1);
     dialer_fail();
-    dialer_said("Fake at a..b:1 is not to be found: ");
+    dialer_said("Fake at a..b:1 cannot be found: ");
     assert_int_equal(dialer.store.absences, 1);
 }
 
@@ -94,7 +94,7 @@ static void test_a_look_up_takes_too_long(void **state)
     dialer.dial.phase = HF_DIAL_RESOLVING; /* no answer yet */
     dialer.dial.due = dialer.now;
     hf_dial_run(&dialer.dial, false);
-    dialer_said("Fake at localhost:1 is not to be found: nobody answers in time");
+    dialer_said("Fake at localhost:1 cannot be found: nobody answers in time");
     assert_int_equal(dialer.store.absences, 1);
 }
 
