@@ -42,7 +42,7 @@ echo '$ holdfast run --note "release 1.4" deploy -- ./job-a &'
 holder=$!
 until_true test -s token-a
 
-say "Somebody else does not want to wait, and is told who has it."
+say "Another client does not want to wait, and sees who holds the lock."
 status=0
 typed run -n deploy -- echo mine
 holdfast run -n deploy -- echo mine >out || status=$?
@@ -68,7 +68,7 @@ until_true test -s token-b
 echo "  $((($(date +%s%N) - start) / 1000000)) ms later"
 wait "$waiter" || fail "job b should have ended well"
 
-say "Tokens only rise: what is written with them can tell a late writer."
+say "Tokens only rise, so a resource that checks them can refuse a late writer."
 echo "a had $(cat token-a), b had $(cat token-b)"
 [ "$(cat token-b)" -gt "$(cat token-a)" ] || fail "b's token should be higher than a's"
 

@@ -39,7 +39,7 @@ static void transfer(const std::string &url, int &from, int &to, const char *fir
         }); /* throws lock_lost if it was not ours to the end */
 }
 
-/* A thread whose failure is told. */
+/* A thread that reports its failure. */
 template <class Work> static std::thread start(Work work)
 {
     return std::thread([work] {

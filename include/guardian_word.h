@@ -1,5 +1,5 @@
 /* guardian_word.h - the packets between libholdfast and its guardian, `holdfast
- * guardian`.  Not installed: both are of the same version.  src/client/end/end.h tells
+ * guardian`.  Not installed: both are of the same version.  src/client/end/end.h says
  * when each packet is sent. */
 #ifndef HF_GUARDIAN_WORD_H
 #define HF_GUARDIAN_WORD_H

@@ -217,16 +217,16 @@ struct hf_options {
      * each client.  The guardian waits for the death of this process: by SIGKILL, a
      * crash, abort(), lack of memory, or an exit without hf_close().  Then it ends the
      * session by its session key (see hf_session_key()), and waiters need not wait for
-     * the lease to expire.  hf_close() dismisses the guardian if the server could be
-     * told of every release; otherwise the guardian ends the session.  Your program
+     * the lease to expire.  hf_close() dismisses the guardian if the server has
+     * confirmed every release; otherwise the guardian ends the session.  Your program
      * does not notice it: no SIGCHLD, no child for wait() to find.  (If your program is
      * a subreaper, the guardian is one of the orphans that it adopts.)
      *
      * The lease is still needed: when the machine or its network dies, or when both
-     * processes are killed at once, as all of a container is killed with its process 1.
-     * A process that is stopped is not dead, nor is one that has called exec().  Nor is
-     * one with a forked child that lives, has not called exec() and keeps its
-     * descriptors: that child may still act under the lock.
+     * processes are killed at once, as when a container is killed with its process 1.
+     * A process that is stopped, or has called exec(), is not dead.  A dead process
+     * counts as alive while a forked child of it lives, has not called exec() and keeps
+     * its descriptors: that child may still act under the lock.
      *
      * The guardian runs with the rights and the environment of your program.  For this
      * reason a program with more rights than its caller (set-user-ID) is refused:
@@ -279,7 +279,7 @@ static inline struct hf_options hf_options_init()
  *                      with HF_ENOTFOUND
  *                      ?group=NAME   with HF_INIT: for that group instead of "holdfast"
  *     zk://HOST:PORT,HOST:PORT.../CHROOT
- *                      ZooKeeper servers; shares its queues with Curator and kazoo
+ *                      ZooKeeper servers; Curator and kazoo can share their queues
  *                      ?session=30s  how long a dead holder blocks the others, instead of
  *                                    ttl_ms
  *                      ?auth=FILE    has "user:password"; or //user:password@HOST, or
@@ -294,7 +294,7 @@ static inline struct hf_options hf_options_init()
  *                      HOST,HOST; rediss: the same over TLS, with ?ca, ?cert and ?key
  *                      ?ttl=30s      instead of ttl_ms; the same for all clients
  *                      ?prefix=NAME  of its keys
- *                      ?replicas=N   that must confirm each grant
+ *                      ?replicas=N   N replicas must confirm each grant
  *                      ?evicting=yes  accepts a server that may evict keys
  *                      ?auth=FILE    has "user:password"; or //user:password@HOST, or
  *                                    $HOLDFAST_REDIS_AUTH
@@ -347,7 +347,7 @@ HF_API const char *hf_where(const struct hf_client *client);
 
 /* ---- Locks: mutex, readers and writers, semaphore, claim -------------------
  *
- * The constructors differ in who excludes whom; all calls after that are the same.
+ * The constructors differ in which locks exclude each other; later calls are the same.
  * A constructor only creates a handle; it does not contact the store.
  *
  * A name is 1 to 255 bytes of UTF-8 without control characters, without '/',
@@ -362,8 +362,8 @@ HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
  * A thread that holds the writer may also acquire a reader of the same name and client:
  * it is granted at once.  If the writer is released first, the reader keeps its place:
  * that is a downgrade.  In the other direction, from reader to writer, two threads
- * would wait for each other: a thread that tries to wait for it gets HF_EDEADLOCK, or
- * HF_EBUSY with a timeout of 0, as from any lock that is held.  examples/rwlock.c is a
+ * would wait for each other: a thread that holds a reader and acquires the writer gets
+ * HF_EDEADLOCK; with a timeout of 0, HF_EBUSY, as from any lock that is held.  examples/rwlock.c is a
  * program. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
@@ -383,7 +383,7 @@ HF_API HF_CHECK int hf_semaphore(struct hf_client *client, const char *name,
  *
  * HF_ELOST: the lock is lost, or the store did not answer before your time ran out (see
  * hf_left_ms()).  HF_ESTATE: it is not held.  HF_EOWNER: another thread holds it.
- * HF_EINVAL: it is no writer. */
+ * HF_EINVAL: it is not a writer. */
 HF_API int hf_downgrade(struct hf_lock *writer);
 
 /* One holder at a time, and no queue: when the lock becomes free, any of those that
@@ -417,7 +417,7 @@ HF_API int hf_set_note(struct hf_lock *lock, const char *note);
  * reentrant: every acquire waits until it is free. */
 HF_API int hf_set_any_thread(struct hf_lock *lock, bool any_thread);
 
-/* Do not queue behind `max` others or more, but fail with HF_EFULL; 0: no limit. */
+/* Fail with HF_EFULL, instead of queueing, if `max` others or more wait; 0: no limit. */
 HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
 
 /* Keep hf_ahead() up to date while waiting, and call on_place.  Costs a request to the
@@ -427,8 +427,8 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 /* ---- Acquire: take a lock, and give it back ----------------------------- */
 
 /* Wait up to `timeout_ms` until the lock is yours; 0 tries once and never queues:
- * HF_EBUSY.  The thread that holds the handle may acquire it again: that is counted,
- * does not contact the store, and needs as many releases.  Other threads wait for the
+ * HF_EBUSY.  The thread that holds the handle may acquire it again: the handle
+ * counts that, does not contact the store, and needs as many releases.  Other threads wait for the
  * handle.  A process that is stopped while it waits, as by Ctrl-Z, keeps its place and
  * is granted the lock.  examples/mutex.c is a program.
  *
@@ -447,8 +447,8 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 /* Give it back.  0 only if the lock was yours until now.
  *
  * HF_ELOST: it was not, and your work under it was not protected to the end; the handle
- * is idle again.  HF_EDOWN: the lock was yours when you called, but the store could not
- * be told while that was certain.  The handle is HF_LEAVING, and the release is sent as
+ * is idle again.  HF_EDOWN: the lock was yours when you called, but the store did not
+ * confirm the release while that was certain.  The handle is HF_LEAVING, and the release is sent as
  * soon as the store answers; otherwise others get the lock when the lease expires.
  * HF_ESTATE: it is not held.  HF_EOWNER: another thread holds it, see
  * hf_set_any_thread(). */
@@ -517,8 +517,8 @@ struct hf_entry {
     uint64_t    token; /* names this place in hf_break() */
     int64_t     since; /* held or queued since, microseconds since 1970 */
     uint32_t    weight;
-    uint32_t    capacity; /* UINT32_MAX for readers and writers; 0, like the weight, of
-                             an unknown one */
+    uint32_t    capacity; /* UINT32_MAX for readers and writers; 0, like the weight, if
+                             the kind is unknown */
     int         slot;     /* -1: none */
     const char *host;     /* from here on "" or 0 means unknown */
     const char *user;
@@ -578,8 +578,8 @@ struct hf_store_watch_options {
      * It is yours to free; the name is lent for the call. */
     void (*on_queue)(struct hf_store_watch *watch, const char *name,
                      struct hf_report *queue, void *data);
-    /* A round is complete: all its changes were reported, in the first round every
-     * queue. */
+    /* A round is complete: all its changes were reported; in the first round, every
+     * queue was. */
     void (*on_round)(struct hf_store_watch *watch, void *data);
     void *data;
 };
@@ -745,8 +745,8 @@ struct hf_stats {
     struct hf_histogram wait;   /* from the request to the grant, if it was acquired */
     struct hf_histogram hold;   /* from the grant to release or loss */
     uint64_t            broken; /* of `lost`: the session lived, so somebody took it */
-    int64_t             least_left; /* microseconds: the least that hf_left_ms() ever had
-                                       left while it was held; INT64_MAX: no deadline */
+    int64_t             least_left; /* microseconds: the least time ever left by
+                                       hf_left_ms() while held; INT64_MAX: no deadline */
 };
 
 /* Statistics of this handle.  `size` is sizeof *ret: lets the struct grow. */
@@ -769,10 +769,10 @@ HF_API void hf_get_client_stats(struct hf_client *client, struct hf_client_stats
 /* ---- Election: one leads, and everybody knows who --------------------------
  *
  * A mutex with callbacks: the holder leads, the others queue, and everybody can know
- * who leads.  Callbacks run one at a time, as all do; between `elected` and `deposed`
- * you lead.  `deposed` is called before anybody else can be elected, as far as clocks
- * can tell: at the deadline on a store with leases, and when you resign before the
- * store learns of it.  examples/election.c is a program. */
+ * who leads.  Like all callbacks, these run one at a time.  Between `elected` and
+ * `deposed` you lead.  `deposed` is called before anybody else can be elected, as far
+ * as clocks can tell: on a store with leases at the deadline; when you resign, before
+ * the lock is released.  examples/election.c is a program. */
 
 struct hf_election;
 

@@ -6,7 +6,7 @@
 const struct verb verb_table[] = {
     { IN_RUN, "run", "NAME [--] COMMAND...", "run a command while holding a lock",
       "Waits for its turn, runs COMMAND, and releases the lock when COMMAND and\n"
-      "everything it started has ended.  If holdfast is killed, or the lock is lost,\n"
+      "everything it started have ended.  If holdfast is killed, or the lock is lost,\n"
       "that whole tree of processes is ended.\n"
       "COMMAND finds HOLDFAST_TOKEN, HOLDFAST_NAME and HOLDFAST_SLOT in its\n"
       "environment.",
@@ -44,8 +44,8 @@ const struct verb verb_table[] = {
       "Nothing can be changed there unless --allow-ask or --allow-break says so.",
       0, 0, false, false, web_main },
     { IN_WAIT, "wait", "NAME", "wait until nobody holds a lock, and take nothing",
-      "Somebody else may take it a moment later.  `run` does something under a lock.", 1,
-      1, false, true, wait_main },
+      "Somebody else may take it a moment later: to work under it, use `run`.", 1, 1,
+      false, true, wait_main },
     { IN_BREAK, "break", "NAME", "take a lock away from its holder",
       "Takes away exactly the place shown, never a later one.\n"
       "The holder finds the lock lost and ends its command.",
@@ -59,7 +59,7 @@ const struct verb verb_table[] = {
     { IN_DOCTOR, "doctor", "[NAME]", "check the store, and say what is wrong",
       "Exits 0 if it finds no fault, 78 if it does, 69 if the store cannot be reached.",
       0, 1, false, true, doctor_main },
-    { IN_BENCH, "bench", "[NAME]", "measure how fast the store is with locks",
+    { IN_BENCH, "bench", "[NAME]", "measure how fast locks are on this store",
       "One client takes a free lock and gives it back; then several hand it on to each\n"
       "other.  The lock is NAME, or holdfast-bench, and must not be in use: exits 75 if\n"
       "somebody else holds it or waits for it, then or later.",
@@ -75,8 +75,8 @@ const struct verb verb_table[] = {
     { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
       false, false, help_main },
     { IN_COMPLETION, "completion", "bash|zsh|fish", NULL,
-      "It writes a script for shells that completes words of holdfast.", 1, 3, false,
-      false, completion_main },
+      "Prints a script that completes holdfast's command line in that shell.", 1, 3,
+      false, false, completion_main },
     { IN_GUARDIAN, "guardian", "", NULL,
       "Programs with HF_GUARDIAN start it; do not start it by hand.", 0, 0, false, false,
       guardian_main },
@@ -117,8 +117,8 @@ const struct option_row option_table[] = {
       "keep the lock for TIME, even if it ends earlier" },
     { CHILD, OPT_MAX_RUN, "max-run", "TIME", "end the command after TIME, exit 124" },
     { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",
-      "wait for, end or leave what outlives it (wait)" },
-    { CHILD, 'o', "close", NULL, "do not let it inherit what keeps the lock" },
+      "wait for, end or leave its leftovers (wait)" },
+    { CHILD, 'o', "close", NULL, "do not let it inherit the lock's descriptors" },
     { CHILD, OPT_ON_ASK, "on-ask", "SIGNAL", "signal the command when asked to yield" },
     { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again also when the command ends" },
@@ -131,7 +131,7 @@ const struct option_row option_table[] = {
     { IN_INIT, OPT_GRANT, "grant", "ROLE", "with --print: let ROLE use it" },
     { IN_INIT, OPT_GROUP, "group", "GROUP",
       "with --system: share it with GROUP (holdfast)" },
-    { IN_HISTORY, OPT_SINCE, "since", "TIME", "only of the last TIME: 15m, 2h" },
+    { IN_HISTORY, OPT_SINCE, "since", "TIME", "only events of the last TIME: 15m, 2h" },
     { IN_HISTORY, OPT_KEEP, "keep", "N",
       "only set how many events the store keeps; 0: none" },
     { IN_TOP, OPT_ONCE, "once", NULL, "print it once, as text, and exit" },
@@ -154,7 +154,8 @@ const struct option_row option_table[] = {
       "the same, from the first line of FILE" },
     { HOLDING | LOOKING, OPT_SYSTEM, "system", NULL,
       "use the locks of the whole machine: --url system:" },
-    { HOLDING | IN_WAIT, 'q', "quiet", NULL, "print only errors, and what keeps a lock" },
+    { HOLDING | IN_WAIT, 'q', "quiet", NULL,
+      "print only errors, and leftover processes" },
     { TRACING, 'v', "verbose", NULL, "print every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },
 };

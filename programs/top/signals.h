@@ -3,7 +3,7 @@
 #define SIGNALS_H
 
 /* Block SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT and SIGWINCH, and return a
- * descriptor that tells of them; -1: errno tells. */
+ * descriptor that reports them; -1 with errno. */
 int signals_open(void);
 
 /* The next signal; 0: there is none. */

@@ -4,18 +4,18 @@
  * that keeps one open keeps the locks of its dead parent.  Descriptors on this list are
  * closed in every child, right after fork().
  *
- * Nobody may fork between opening a descriptor and putting it on the list, nor
+ * No thread may fork between opening a descriptor and putting it on the list, nor
  * between taking it off and closing it:
  *
  *     hf_fork_pause();
  *     int fd = hf_fork_adopt(open(...));
  *     ...
  *     hf_fork_close(fd);
+ *
  * No descriptor of ours is 0, 1 or 2: a program that has closed its stderr would write
  * its next warning to our file or server.  The kernel gives the lowest free number to
  * SQLite, libpq and getaddrinfo() as well as to us.  So descriptors are opened only
  * while these three are taken: from pause() to resume() or, where forks need not wait,
- *
  *
  *     hf_low_take();
  *     int fd = eventfd(...);
@@ -43,8 +43,8 @@ void hf_low_give(void);
 int  hf_fork_guard(int fd);
 void hf_fork_unguard(int fd);
 
-/* Guard, then resume.  Returns `fd`; or -1 with errno, which is unchanged if `fd` is
- * negative, and else ENOMEM, and `fd` is closed. */
+/* Guard `fd`, then resume.  Returns `fd`.  If `fd` is negative: -1, with errno unchanged.
+ * Out of memory: -1, errno is ENOMEM, and `fd` is closed. */
 int hf_fork_adopt(int fd);
 
 /* Take `fd` off the list and close it, with no fork in between. */

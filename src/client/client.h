@@ -120,7 +120,7 @@ __attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *clien
 /* Copy `given`, a struct that starts with its size, to `ret`, which has defaults in its
  * `known` bytes.  A program built with an older header has a shorter struct: the rest
  * keeps its defaults.  With a newer header it is longer: members that we do not know
- * must be zero, or we would ignore a wish of the program.  `init` is the macro to start
+ * must be zero, or we would ignore a setting of the program.  `init` is the macro to start
  * from.  HF_EINVAL with the reason in `errmsg`; if the size makes sense, `ret` has the
  * known members. */
 int hf_options_copy(const void *given, size_t known, const char *init, void *ret,

@@ -5,7 +5,7 @@
  * something to do calls hf_engine_turn() (see drive/drive.h).
  *
  * Happy path: hf_job_want() -> ENTER -> granted -> on_change(HELD) -> WATCH on
- * the own place -> hf_job_drop() -> LEAVE -> on_change(IDLE).
+ * our own place -> hf_job_drop() -> LEAVE -> on_change(IDLE).
  *
  * Failures: a request that fails is sent again, after a pause, as long as the
  * hold needs it; while the link is down nothing is sent; when the session dies, or its

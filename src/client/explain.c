@@ -25,8 +25,8 @@ int hf_lock_fail(struct hf_lock *lock, int code)
     case HF_EMISMATCH:
         return hf_client_fail(
             client, code,
-            "\"%s\" is in use as another kind of lock; `holdfast show` tells "
-            "which and by whom",
+            "\"%s\" is in use as another kind of lock; `holdfast show` names "
+            "the kind and the holder",
             name);
     case HF_EDEADLOCK:
         return hf_client_fail(

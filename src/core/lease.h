@@ -44,7 +44,7 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  *     w  the last committed write on this connection
  *     i  the newest answered request on it with a_i + T/4 + delta <= s_w
  *
- * the leader last heard of us at s_i or later:  D = s_i + T(1-rho) - g.
+ * the leader last heard from us at s_i or later:  D = s_i + T(1-rho) - g.
  * Connecting goes through to the leader, so as an i it needs no gap.
  *
  * delta = 2 x the longest round trip from i to w, both included, + 20 ms, is the time

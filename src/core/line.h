@@ -3,7 +3,6 @@
  * by its copy in Lua (redis/scripts/line.lua) or SQL (postgres/schema.sql); a test
  * compares the three.  A recipe only picks the shape.
  *
- *
  *               weight        capacity
  *   mutex       1             1
  *   semaphore   1..n          n

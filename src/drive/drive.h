@@ -103,7 +103,7 @@ void hf_drive_announce(struct hf_drive *drive);
  * when the keeper runs a callback, the store is told that it may be readable. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 
-/* The same in a thread that will poll next if this turn does not settle its wish.  So the
+/* The same in a thread that will poll next unless this turn settles its wait.  So the
  * store need not read answers, unless
  *   - a timer is due: it must not give up a server whose answer has arrived already;
  *   - the keeper is neither polling nor parked: it runs a callback, and if every turn

@@ -60,7 +60,7 @@ static int downgrade(struct hf_lock *lock)
     struct hf_client     *client = lock->client;
 
     if (lock->job.hold.shape.weight != HF_ALL)
-        return hf_client_fail(client, HF_EINVAL, "\"%s\" is no writer", lock->name);
+        return hf_client_fail(client, HF_EINVAL, "\"%s\" is not a writer", lock->name);
     if (hf_state(lock) != HF_HELD)
         return hf_lock_fail_not_held(lock);
     if (hf_owner_is_other(&lock->owner))

@@ -162,7 +162,7 @@ def stores_that_cannot_be_used(t):
     junk.write_bytes(b"this is not a database at all\n" * 1000)
     before = junk.read_bytes()
     refused(t, 69, "run", "--url", f"sqlite:{junk}", "a", "true", says="junk.db")
-    refused(t, 69, "list", "--url", "sqlite:/etc/passwd", says="is no database; name another file")
+    refused(t, 69, "list", "--url", "sqlite:/etc/passwd", says="is not a database; name another file")
     refused(t, 64, "list", "--url", "frob:x", says=" system")
     t.equal(junk.read_bytes(), before, "the file")
 

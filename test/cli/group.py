@@ -145,7 +145,7 @@ def a_private_file_stays_private(t):
         t.contains(done.err, says)
     done = run(t, ANA, "run", "--url", f"sqlite:{t.file}?group={GROUP}", "a", "true")
     t.equal(done.code, 69)
-    t.contains(done.err, "is no group's folder")
+    t.contains(done.err, "is not a group's folder")
     t.file.parent.chmod(0o700)
     t.env["HOLDFAST_URL"] = f"sqlite:{t.path('x.db')}"
 

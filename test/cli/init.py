@@ -29,14 +29,14 @@ def the_file_store_gets_its_files(t):
 @case
 def other_stores_need_nothing(t):
     done = t.run("init", "--url", "memory:x")
-    t.equal((done.code, done.out, done.err), (0, "memory: nothing has to be made for it\n", ""))
+    t.equal((done.code, done.out, done.err), (0, "memory: needs no preparation\n", ""))
     t.equal(list(t.folder.iterdir()), [], "files")
 
 
 @case
 def print_writes_a_comment_where_no_sql_is_needed(t):
     done = t.run("init", "--print", "--grant", "ana")
-    t.equal((done.code, done.out, done.err), (0, "-- sqlite: nothing has to be made for it\n", ""))
+    t.equal((done.code, done.out, done.err), (0, "-- sqlite: needs no preparation\n", ""))
 
 
 @case

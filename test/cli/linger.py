@@ -120,7 +120,7 @@ def requests_are_reported_meanwhile(t):
 
 
 @case
-def a_leader_leads_on(t):
+def a_leader_keeps_the_lock_in_each_term(t):
     process = t.start("elect", "--again", "--hold-at-least", "0.3", "a", "--", "sh", "-c", "echo >>$D/terms")
     for part in ("elected", "keeping", "the command ended with 0; taking part", "elected", "keeping"):
         t.contains(process.stderr.readline().decode(), part)

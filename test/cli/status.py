@@ -12,7 +12,7 @@ def released(t, lines):
 
 
 @case
-def hold_tells_all_from_waiting_to_released(t):
+def hold_reports_all_from_waiting_to_released(t):
     with reader(t, "hold", "a b", "--slots", "2", "-q") as (process, lines):
         t.equal(lines.next("waiting")["name"], "a b")
         held = lines.next("held")
@@ -26,7 +26,7 @@ def hold_tells_all_from_waiting_to_released(t):
 
 
 @case
-def run_and_try_tell_the_same(t):
+def run_and_try_report_the_same(t):
     for verb in ("run", "try"):
         with reader(t, verb, "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; exit 7") as (process, lines):
             lines.next("waiting")
@@ -37,7 +37,7 @@ def run_and_try_tell_the_same(t):
 
 
 @case
-def each_change_of_the_place_is_told(t):
+def each_change_of_the_place_is_reported(t):
     holder, between = t.hold("a"), t.start("run", "-q", "a", "--", "sleep", "1000")
     t.waiting("a", 1)
     with reader(t, "run", "-q", "a", "--", "true") as (process, lines):
@@ -74,7 +74,7 @@ def failed_tells_why(t):
 
 
 @case
-def a_store_or_a_name_that_is_none_is_told(t):
+def a_bad_store_or_name_is_reported(t):
     for args, error, secret in ((["a", "--url", "redis://ana:hunter2@h:port"], "HF_EINVAL", "hunter2"),
                                 (["a", "--url", "sqlite:/nowhere/at/all/x"], None, "\0"),
                                 (["x" * 5000 + "/"], "HF_EINVAL", "\0"), (["\x1b" * 300], "HF_EINVAL", "\0")):
@@ -138,7 +138,7 @@ def a_stopped_waiter_waits_again(t):
 
 
 @case
-def requests_are_told_each_with_its_reason(t):
+def each_request_is_reported_with_its_reason(t):
     for verb, command in (("hold", []), ("run", ["--", "sleep", "1000"])):
         with reader(t, verb, "-q", "a", *command) as (process, lines):
             lines.next("waiting")
@@ -164,7 +164,7 @@ def a_broken_lock_is_lost(t):
 
 
 @case
-def elect_tells_of_each_term(t):
+def elect_reports_each_term(t):
     with reader(t, "elect", "-q", "--again", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; read end") as (process, lines):
         tokens = []
         for end in ("lost", "released"):
@@ -274,7 +274,7 @@ def a_reader_that_reads_late_gets_all(t):
 
 
 @case
-def a_reader_that_is_gone_is_done_without(t):
+def the_lock_stays_held_when_the_reader_has_gone(t):
     for verb, command in (("hold", []), ("run", ["--", "cat"])):
         with reader(t, verb, "-q", "a", *command) as (process, lines):
             lines.next("waiting")

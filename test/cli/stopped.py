@@ -103,7 +103,7 @@ def the_time_to_wait_goes_on(t):
 
 
 @case
-def a_free_lock_is_had_even_then(t):
+def a_lock_that_is_free_by_then_is_granted(t):
     holder = t.hold("a")
     waiter = start(t, "run", "-w", "0.5", "a", "--", "echo", "mine")
     t.waiting("a", 1)

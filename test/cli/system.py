@@ -92,7 +92,7 @@ def it_is_made_once(t):
         for again in range(2):
             done = run(t, 0, "init", "--system", umask=umask)
             t.equal((done.code, done.out, done.err),
-                    (0, f"system: {FILE} is there, for root and the members of group holdfast\n", ""))
+                    (0, f"system: {FILE} exists, for root and the members of group holdfast\n", ""))
             t.equal(modes(), {"holdfast": ("0o750", 0, GID), "locks.db-wake": ("0o2770", 0, GID),
                               **{f"locks.db{end}": ("0o660", 0, GID)
                                  for end in ("", "-wal", "-shm", "-live")}}, f"{umask:o} {again}")
@@ -274,7 +274,7 @@ def a_member_replaces_no_file(t):
 
 
 @case
-def a_member_shuts_the_gate(t):
+def a_member_keeps_the_write_lock(t):
     make(t)
 
     def shut():
@@ -313,7 +313,7 @@ def a_member_has_a_transaction_open(t):
 
 
 @case
-def a_look_with_sqlite_removes_nothing(t):
+def a_member_with_sqlite_removes_no_file(t):
     """SQLite removes its log when the last one closes the file; a member cannot."""
     make(t)
     t.equal(run(t, BEN, "run", "a", "true").code, 0)
@@ -327,7 +327,7 @@ def a_look_with_sqlite_removes_nothing(t):
 
 
 @case
-def files_that_a_look_of_root_removes_are_made_again(t):
+def files_that_sqlite_removes_for_root_are_made_again(t):
     make(t)
     good = modes()
     connect("SELECT * FROM place").close()

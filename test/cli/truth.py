@@ -12,7 +12,7 @@ def few_descriptors(count):
 
 
 @case
-def descriptors_that_run_out_are_not_memory(t):
+def lack_of_descriptors_is_not_reported_as_lack_of_memory(t):
     t.equal(t.run("init").code, 0)
     for args in (["list"], ["run", "a", "--", "true"], ["list", "--url", "memory:x"]):
         said = set()
@@ -28,7 +28,7 @@ def descriptors_that_run_out_are_not_memory(t):
 
 
 @case
-def a_working_folder_that_is_gone_is_not_memory(t):
+def a_missing_working_folder_is_not_reported_as_lack_of_memory(t):
     gone = t.path("gone")
     gone.mkdir()
     script = f'cd {gone} && rmdir {gone} && exec "$HF" run --url sqlite:x.db a true'
@@ -40,7 +40,7 @@ def a_working_folder_that_is_gone_is_not_memory(t):
 
 
 @case
-def a_gate_that_is_shut_is_nobodys_lock(t):
+def a_taken_write_lock_is_not_reported_as_a_held_lock(t):
     t.equal(t.run("run", "a", "true").code, 0)
     with open(t.path("locks.db-live")) as live:
         fcntl.flock(live, fcntl.LOCK_EX)  # as a client does that was stopped while it wrote

@@ -145,7 +145,7 @@ def inotifies(process):
 
 
 @case
-def only_who_holds_needs_inotify(t):
+def only_holders_need_inotify(t):
     holder = t.hold("a")
     waiters = [t.start("run", "a", "--", "sh", "-c", "echo on; exec sleep 1000") for _ in range(3)]
     t.waiting("a", 3)

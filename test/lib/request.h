@@ -15,7 +15,7 @@ struct player;
 extern const struct hf_shape MUTEX, READER, WRITER, CLAIM;
 struct hf_shape              semaphore(uint32_t capacity, uint32_t weight);
 
-/* The state of the own place, from an answer to ENTER, DOWNGRADE or a look.  See
+/* The state of our own place, from an answer to ENTER, DOWNGRADE or a look.  See
  * is_granted() and so on. */
 struct view {
     struct hf_standing standing;
@@ -51,7 +51,7 @@ const char *asked_of(const struct request *request); /* reason of an ASK; NULL: 
 /* Of an ENTER that must not wait: is the lock held by another? */
 bool is_refused(const struct request *request);
 
-/* The number of a place for BREAK, ASK and a watch from outside: of the own place, of the
+/* The number of a place for BREAK, ASK and a watch from outside: of our own place, of the
  * place that blocks a refused ENTER, of a place in a LIST. */
 uint64_t place_of(const struct request *request);
 uint64_t place_in_the_way(const struct request *refused);
@@ -63,7 +63,7 @@ bool is_held(const struct request *list, size_t i);
 /* ---- Requests ---------------------------------------------------------------- */
 
 /* Each is repeated while the answer is HF_EDOWN.  enter() returns the id; a claim may be
- * refused. look() reads the own place. */
+ * refused. look() reads our own place. */
 uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
                struct request *ret);
 int      look(struct player *player, const char *name, uint64_t id, struct request *ret);
@@ -74,7 +74,7 @@ int downgrade(struct player *player, const char *name, uint64_t id, struct hf_sh
               struct request *ret);
 int ask_for(struct player *player, const char *name, uint64_t place, const char *why);
 
-/* VERIFY, once: of the own place by its id, of any place by its token. */
+/* VERIFY, once: of our own place by its id, of any place by its token. */
 int verify(struct player *player, const char *name, uint64_t id);
 int verify_token(struct player *player, const char *name, uint64_t token);
 
@@ -82,7 +82,7 @@ int verify_token(struct player *player, const char *name, uint64_t token);
 size_t length(struct player *player, const char *name);
 
 /* Submit a WATCH and process once.  It is answered when
- *   watch()        the own place, as in `view`, is granted, removed, or asked for
+ *   watch()        our own place, as in `view`, is granted, removed, or asked for
  *   follow()       the same, or the number of places ahead changes
  *   watch_place()  from outside: that place leaves; `view` shows it, or is NULL
  *   watch_line()   from outside: the queue differs from that LIST */

@@ -1,4 +1,4 @@
-/* verify.c - VERIFY of the own place by its id and of any holder by its token; BREAK and
+/* verify.c - VERIFY of our own place by its id and of any holder by its token; BREAK and
  * ASK by token; DIAGNOSE. */
 /* one thread */
 #include "lib/promise.h"

@@ -177,7 +177,7 @@ static void hang(struct hf_lock *lock, enum hf_state state, int why, void *data)
     sem_post(&hang->gate); /* only the first call hangs */
 }
 
-static void test_a_slow_callback_delays_no_news_of_a_loss(void **state)
+static void test_a_slow_callback_does_not_delay_the_report_of_a_loss(void **state)
 {
     const char       *name = recipe_name();
     struct hf_options options = HF_OPTIONS_INIT;
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_loop_of_the_caller_keeps_time_limits),
         cmocka_unit_test(test_locks_queue_in_the_order_they_were_started),
         cmocka_unit_test(test_the_keeper_calls_back),
-        cmocka_unit_test(test_a_slow_callback_delays_no_news_of_a_loss),
+        cmocka_unit_test(test_a_slow_callback_does_not_delay_the_report_of_a_loss),
         cmocka_unit_test(test_a_wait_without_blocking_is_canceled),
         cmocka_unit_test(test_a_forked_child_is_refused_and_ends_no_session),
         cmocka_unit_test(test_bad_options_are_refused),

@@ -232,7 +232,7 @@ static void file_that_is_no_database_is_refused(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     write_file(temp->path, text);
-    must_refuse(temp, HF_ECORRUPT, "is no database");
+    must_refuse(temp, HF_ECORRUPT, "is not a database");
     struct stat st;
     assert_int_equal(stat(temp->path, &st), 0);
     assert_int_equal(st.st_size, sizeof text - 1);

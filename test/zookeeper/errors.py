@@ -39,7 +39,7 @@ def a_server_without_a_quorum(t):
     """A server that is not in read-only mode hangs up, like one that expects TLS."""
     for read_only, mode, says in (
             (True, "read-only", "is read-only: it has lost its quorum"),
-            (False, None, "does not accept us (has it a quorum? or does it speak TLS? then write zks:)")):
+            (False, None, "does not accept us (does it have a quorum? or does it speak TLS? then write zks:)")):
         with zookeeper.ensemble(3, read_only=read_only) as three:
             lone = three[1].address
             t.equal(t.run("run", "a", "--url", f"zk://{three.address}", "--", "true").code, 0)

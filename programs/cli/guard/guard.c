@@ -71,9 +71,9 @@ static bool have_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* When we are killed the kernel closes our highest descriptor first.  Some of those of a
- * store take long: inotify waits for a grace period, tens of milliseconds, or seconds on
- * a busy machine.  The guardian must notice our death before that. */
+/* When we are killed, the kernel closes our highest descriptor first.  Closing some of a
+ * store's descriptors takes long: inotify waits for a grace period, tens of milliseconds,
+ * or seconds on a busy machine.  The guardian must notice our death before that. */
 static int raise_fd(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, 900);

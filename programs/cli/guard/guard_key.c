@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A holder tells its guardian a deadline, a waiter has none to tell.  If that was killed,
- * trying for longer than the usual lease is of no use: then its place is gone anyway. */
+/* A holder sends its guardian a deadline; a waiter has none.  If a waiter was killed, it
+ * is useless to retry for longer than the usual lease: by then its place is gone. */
 #define SHORTEST_TRY_NS (15 * NS_PER_SEC)
 #define LONGEST_TRY_NS  (300 * NS_PER_SEC)
 

@@ -8,7 +8,7 @@
  *        |                                                                     |
  *        +--- dismissed: exit;  end of file: end the session, then exit --------+
  *
- * ENDING listens to nobody: there is nothing left to be told.  End of file means that
+ * In ENDING the guardian reads no more orders: none would matter.  End of file means that
  * holdfast is dead.  While it is only stopped the session is not ended, whatever else
  * happens.
  */

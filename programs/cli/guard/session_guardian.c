@@ -149,7 +149,7 @@ void session_guardian_tell(struct session_guardian *guardian, const struct hf_lo
 
 /* ---- holdfast guardian ------------------------------------------------------------ */
 
-/* libholdfast has the other end; src/client/end/end.h tells what is said. */
+/* libholdfast has the other end; src/client/end/end.h lists the packets. */
 #define PROGRAM_LINK STDIN_FILENO
 
 static bool is_link(int fd)
@@ -232,7 +232,7 @@ static void guard_program(struct users *program, struct kept_key *key)
         kept_key_end_session(key, deadline);
 }
 
-/* It opens nothing before it is needed: it is to be small, and to wait at no cost. */
+/* Opens nothing before it is needed, so that it is small and waits at no cost. */
 int guardian_main(const struct args *args)
 {
     struct users    program;

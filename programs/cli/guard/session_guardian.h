@@ -15,9 +15,9 @@
  *       |                                                   |
  *       +------------------- the same stdin ----------------+
  *
- * The user of `hold` is the process that started it, or has the other end of its stdin.
- * If hold alone is killed, that process may still work under the lock: it was told until
- * when the lock is surely held.  The end of stdin alone proves nothing: Node, Java and
+ * The user of `hold` is the process that started it, or that has the other end of its
+ * stdin.  If hold alone is killed, that process may still work under the lock: it knows
+ * until when the lock is certainly held.  The end of stdin alone proves nothing: Node, Java and
  * others close it when their child is dead.  As long as nothing is held there is nobody
  * to wait for.
  *

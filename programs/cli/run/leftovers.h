@@ -31,7 +31,7 @@ struct leftovers_found {
 void leftovers_announce(void);
 
 /* A scan of this host for many places: it looks at each process once, however many places
- * that has.  Start with { 0 }. */
+ * the process has.  Start with { 0 }. */
 struct leftovers_scan {
     void            *seen;     /* processes, by pid: tsearch(3) */
     struct snapshot *snapshot; /* taken when it is first needed */

@@ -51,8 +51,8 @@ void wait_message_waited(const struct wait_message *message);
  * reports from inside hf_process(); the user is told when the problem has lasted for a
  * moment. */
 
-/* A session begins.  `endless`: the user gave no limit for the wait, and may want to know
- * how. */
+/* A session begins.  `endless`: the user set no time limit, so the message says how to
+ * set one. */
 void store_message_start(bool quiet, bool endless);
 
 /* The library's on_link. */
@@ -69,7 +69,7 @@ const char *store_message_retry(void);
  * present. */
 int store_message_timeout_ms(void);
 
-/* Say it, once for each time.  `lock`: what is at stake, or NULL. */
+/* Report it, once for each outage.  `lock`: the lock that may be lost, or NULL. */
 void store_message_show(const struct hf_lock *lock);
 
 /* ---- Somebody asks for the lock ---- */

@@ -24,8 +24,8 @@ struct outcome {
     bool         lent;        /* the command had the terminal */
 };
 
-/* The command and all that it started is gone: did it run to its end under the lock, as
- * far as we know? */
+/* The command and all that it started are gone: did the command run to its end under the
+ * lock, as far as we know? */
 bool outcome_ran_guarded(const struct supervisor *s);
 
 /* Did the user, or the command itself, stop it by a signal? */

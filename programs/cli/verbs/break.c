@@ -76,8 +76,8 @@ static void show_places(const struct hf_entry *entry)
              text_age(age, place_age(entry)), entry->token,
              *entry->note ? ", note: " : "", entry->note);
     if (entry->held && is_stopped_here(entry))
-        complain("pid %" PRId64 " is stopped: its command may go on running; "
-                 "`kill -CONT %" PRId64 "` lets it end it",
+        complain("pid %" PRId64 " is stopped: its command may go on running; after "
+                 "`kill -CONT %" PRId64 "` it ends its command",
                  entry->pid, entry->pid);
 }
 

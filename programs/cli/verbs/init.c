@@ -49,7 +49,7 @@ static void tell_system(const char *where)
 
     if (file != NULL && stat(file, &st) == 0)
         group = getgrgid(st.st_gid);
-    printf("system: %.*s is there, for root and the members of ", (int)length, path);
+    printf("system: %.*s exists, for root and the members of ", (int)length, path);
     if (group != NULL)
         printf("group %s\n", group->gr_name);
     else
@@ -81,8 +81,7 @@ int init_main(const struct args *args)
 
     find_scheme(args, scheme);
     if (args->print && is_system(scheme)) {
-        complain(
-            "there is no SQL for system:, it is made by `sudo holdfast init --system`");
+        complain("there is no SQL for system:; `sudo holdfast init --system` creates it");
         return EXIT_USAGE;
     }
     int r = hf_schema(scheme, args->grant, &sql);
@@ -97,7 +96,7 @@ int init_main(const struct args *args)
     if (args->print && sql != NULL)
         fputs(sql, stdout);
     else if (!connect)
-        printf("%s%s: nothing has to be made for it\n", args->print ? "-- " : "", scheme);
+        printf("%s%s: needs no preparation\n", args->print ? "-- " : "", scheme);
     free(sql);
     return connect ? session_look(args, NULL, tell_ready) : 0;
 }

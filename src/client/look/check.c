@@ -108,7 +108,7 @@ int hf_verify(struct hf_client *client, const char *name, uint64_t token,
     if (r < 0)
         return r;
     if (token == 0)
-        r = hf_client_fail(client, HF_EINVAL, "0 is no token");
+        r = hf_client_fail(client, HF_EINVAL, "0 is not a token");
     else
         r = hf_sync_query_run(client, &req, hf_client_limit(timeout_ms), NULL);
     if (r == HF_ELOST)

@@ -83,7 +83,7 @@ static void tell_lease(struct hf_finding_list *list, const struct hf_session *se
 {
     if (session->ttl > 0)
         hf_finding_add(list, HF_FINE, "lease", NULL,
-                       "a session lives %lld ms after it was last heard of",
+                       "a session lives %lld ms after it was last renewed",
                        (long long)(session->ttl / HF_MS));
     else
         hf_finding_add(list, HF_FINE, "lease", NULL,

@@ -147,7 +147,7 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
 bool hf_watch_due(const struct hf_queue *queue, const struct hf_world_place *place,
                   const struct hf_req *req);
 
-/* Answer how the own place stands. */
+/* Answer how the place of the caller stands. */
 int hf_answer_standing(struct hf_session *session, struct hf_req *req);
 
 /* LIST and DIAGNOSE: 0 or HF_E... */

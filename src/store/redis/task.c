@@ -6,7 +6,7 @@
 /* How a verb's script is called.  Behind its keys come the caller and the line's name. */
 struct form {
     enum hf_redis_script script;
-    bool                 own; /* the caller is the own place, else the session */
+    bool                 own; /* the caller is our own place, else the session */
 };
 
 static const struct form forms[] = {

@@ -159,7 +159,7 @@ struct hf_served_ops {
 
     /* Begin a call, with the session, the place and the line of the request as this
      * verb's function takes them; further arguments follow.  begin_read: call the
-     * function that reads the own place, for WATCH and VERIFY; it takes no further
+     * function that reads our own place, for WATCH and VERIFY; it takes no further
      * arguments. */
     void (*begin)(struct hf_served_task *task);
     void (*begin_read)(struct hf_served_task *task);
@@ -318,7 +318,7 @@ struct hf_served_answer hf_served_parse(const struct hf_served *served,
 /* Store such an answer at the place, then hf_served_show(). */
 hf_served_on_answer hf_served_shown;
 
-/* Read the own place, then hf_served_shown().  A message that arrives while the call is
+/* Read our own place, then hf_served_shown().  A message that arrives while the call is
  * in flight makes `notified` differ from `read` again. */
 void hf_served_read(struct hf_served_task *task, const struct hf_served_place *place);
 

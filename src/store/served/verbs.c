@@ -1,5 +1,5 @@
-/* verbs.c - the verbs that take one call: ENTER, DOWNGRADE, LEAVE and VERIFY of the own
- * place; BREAK, ASK and VERIFY of anybody's, by its token.  WATCH is in watch.c. */
+/* verbs.c - the verbs that take one call: ENTER, DOWNGRADE, LEAVE and VERIFY of our own
+ * place; BREAK, ASK and VERIFY of any place, by its token.  WATCH is in watch.c. */
 #include "store/served/served.h"
 
 #include <assert.h>
@@ -117,7 +117,7 @@ void hf_served_anybody(struct hf_served_task *task)
 
 /* ---- VERIFY ------------------------------------------------------------------- */
 
-/* If we wrongly believed to hold it, the lock's WATCH is answered as well. */
+/* If we wrongly believed that we held it, the lock's WATCH is answered as well. */
 static void on_verified(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);

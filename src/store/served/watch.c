@@ -1,4 +1,4 @@
-/* watch.c - WATCH: wait until the own place stands differently, or until a line has
+/* watch.c - WATCH: wait until our own place stands differently, or until a line has
  * changed.
  *
  * The own place.  The server sends messages about it unasked, so waiting costs

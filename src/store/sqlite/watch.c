@@ -42,7 +42,7 @@ static struct hf_req *remove_watch(struct hf_sq_watch *watch)
     return req;
 }
 
-/* The WATCH of an own place is part of that place. */
+/* The WATCH of our own place is part of that place. */
 static void free_watch(struct hf_sq_watch *watch)
 {
     if (watch->own != NULL)

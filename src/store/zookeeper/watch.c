@@ -1,6 +1,6 @@
 /* watch.c - WATCH: completes when something differs from what the caller knows.
  *
- *     an own place        wait.c; if the caller knows nothing, a listing answers it
+ *     our own place       wait.c; if the caller knows nothing, a listing answers it
  *     a line              listens to the folder
  *     a line, until a     the same, and scans the line: now, and after every change
  *         place has left
@@ -58,7 +58,7 @@ static void watch_token(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_scan(zk, task, on_scanned_to_watch);
 }
 
-/* ---- Of the own place --------------------------------------------------------------- */
+/* ---- Of our own place --------------------------------------------------------------- */
 
 static void watch_own(struct hf_zk *zk, struct hf_zk_task *task)
 {

@@ -39,7 +39,7 @@ static const struct {
 
 #define COUNT (sizeof all / sizeof *all)
 
-static void test_every_code_has_a_name_and_a_nature(void **state)
+static void test_every_code_has_a_name_and_a_class(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT; i++) {
@@ -85,7 +85,7 @@ static void test_unknown_codes_have_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_code_has_a_name_and_a_nature),
+        cmocka_unit_test(test_every_code_has_a_name_and_a_class),
         cmocka_unit_test(test_every_code_has_a_message_of_its_own),
         cmocka_unit_test(test_success_is_neither_lost_nor_retryable),
         cmocka_unit_test(test_unknown_codes_have_a_message),

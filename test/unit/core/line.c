@@ -291,7 +291,7 @@ static void test_shapes_that_make_no_sense(void **state)
 }
 
 /* Nobody gets past it, and it holds when it is the first, whoever comes behind. */
-static void test_nobody_gets_past_a_invalid_one(void **state)
+static void test_nobody_gets_past_an_invalid_place(void **state)
 {
     const struct hf_shape kinds[] = {
         { 1, 1, false },           { 1, 1, true },  { 1, HF_ALL, false },
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(test_verdicts_as_codes),
         cmocka_unit_test(test_kinds_and_slots),
         cmocka_unit_test(test_shapes_that_make_no_sense),
-        cmocka_unit_test(test_nobody_gets_past_a_invalid_one),
+        cmocka_unit_test(test_nobody_gets_past_an_invalid_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

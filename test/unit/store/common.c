@@ -1,4 +1,4 @@
-/* common.c - when a WATCH of the own place is answered. */
+/* common.c - when a WATCH of our own place is answered. */
 /* one thread */
 #include "store/store.h"
 

@@ -48,8 +48,8 @@ static int next_server(struct hf_pg_config *ret, const char **host, const char *
 
     if (!next_part(host, server->host, sizeof server->host) ||
         !next_part(hostaddr, numeric, sizeof ret->hostaddr[0]))
-        return hf_param_complain(errmsg, "no host can be", server->host,
-                                 "it is too long");
+        return hf_param_complain(errmsg, "the host name is too long:", server->host,
+                                 "write a shorter one");
     if (!next_part(port, server->port, sizeof server->port) || !is_port(server->port))
         return hf_param_complain(/* without the text: it may be a password */
                                  errmsg, "no port follows", server->host,

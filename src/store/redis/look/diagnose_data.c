@@ -85,7 +85,7 @@ static void tell_persistence(const struct hf_redis          *redis,
 /* ---- A failover --------------------------------------------------------------- */
 
 /* "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=1": counts replicas that are
- * online.  `lag`: seconds since the slowest of them was last heard of. */
+ * online.  `lag`: seconds since the slowest of them last reported to the master. */
 static int count_online(const struct hf_redis_diagnose *diagnose, long long *lag)
 {
     int  online = 0;

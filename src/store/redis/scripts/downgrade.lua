@@ -1,4 +1,4 @@
--- downgrade.lua - reduce the weight of the own place.
+-- downgrade.lua - reduce the weight of our own place.
 --
 -- ARGV 4 name 5 weight
 -- -> as show(); { 0, '-' } there is no such place

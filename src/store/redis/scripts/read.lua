@@ -1,4 +1,4 @@
--- read.lua - read the own place.
+-- read.lua - read our own place.
 --
 -- ARGV 4 name 5 write something, too, for replicas to confirm (1)
 -- -> as show(); { 0, '-' } there is no such place

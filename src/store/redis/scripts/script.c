@@ -188,7 +188,7 @@ void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
     hf_redis_args_add(args_of(served), text, size + shape->claim);
 }
 
-/* ENTER without a wish asks for a mutex. */
+/* ENTER without further arguments asks for a mutex. */
 void hf_redis_add_wish(struct hf_served *served, const struct hf_req *req)
 {
     const struct hf_shape *shape = &req->shape;

@@ -50,7 +50,7 @@ int hf_sq_db_fault(struct hf_sq_db *db, int rc)
                              "is damaged and was not changed. "
                              "Move it away once nobody uses it");
     case SQLITE_NOTADB:
-        return hf_sq_db_fail(db, HF_ECORRUPT, "is no database; name another file");
+        return hf_sq_db_fail(db, HF_ECORRUPT, "is not a database; name another file");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:

@@ -190,7 +190,7 @@ int hf_sq_owner_check_folder(struct hf_sq_files *files, const struct stat *st,
     if (files->group_given)
         return refuse(
             files->folder, errmsg,
-            "is no group's folder; name one that does not exist yet, or chgrp %s "
+            "is not a group's folder; name one that does not exist yet, or chgrp %s "
             "and chmod 2770 it",
             hf_sq_group_name(files->group, name));
     files->shared = false;

@@ -55,7 +55,7 @@ static int set_chroot(struct hf_zk_config *ret, char *text, char *errmsg)
     while (length > 0 && text[length - 1] == '/')
         text[--length] = '\0';
     if (length >= sizeof ret->chroot || !is_path(text))
-        return hf_param_complain(errmsg, "no path in ZooKeeper is", text,
+        return hf_param_complain(errmsg, "not a ZooKeeper path:", text,
                                  "write /name/name of 255 bytes at most");
     memcpy(ret->chroot, text, length + 1);
     return 0;
@@ -152,7 +152,7 @@ static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
     if (text == NULL)
         text = known ? "creator" : "open";
     if (strcmp(text, "creator") == 0 && !known)
-        return hf_param_complain(errmsg, "nobody to give it to for acl", text,
+        return hf_param_complain(errmsg, "no identity for acl", text,
                                  "name an identity by ?auth=FILE or HOLDFAST_ZK_AUTH");
     if (strcmp(text, "creator") != 0 && strcmp(text, "open") != 0 && !is_acl_list(text))
         return hf_param_complain(errmsg, "there is no acl", text,

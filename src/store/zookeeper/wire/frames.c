@@ -44,7 +44,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         break;
     case HF_ZK_XID_AUTH:
         if (reply.error != 0) /* any other server would refuse, too */
-            hf_dial_refuse(&zk->dial, HF_EDENIED, "refuses user and password");
+            hf_dial_refuse(&zk->dial, HF_EDENIED, "rejects the user or the password");
         break;
     default:
         if (reply.error == HF_ZK_SESSION_EXPIRED)
@@ -52,7 +52,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         else if (reply.error == HF_ZK_SESSION_MOVED)
             hf_dial_break(&zk->dial, "says that our session has moved");
         else if (frame.bad || !hf_zk_calls_answer(zk, xid, reply, answered))
-            hf_dial_break(&zk->dial, "answers what was not asked");
+            hf_dial_break(&zk->dial, "sends an answer to no request");
     }
 }
 

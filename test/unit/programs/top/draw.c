@@ -258,7 +258,7 @@ static void test_when_the_screen_changes_with_time(void **state)
 
 /* ---- The ladder ---------------------------------------------------------------- */
 
-static void test_the_ladder(void **state)
+static void test_the_queue_of_one_lock(void **state)
 {
     struct stage            stage;
     struct hf_place         place[4];
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_every_size_of_screen),
         cmocka_unit_test(test_faults_are_shown),
         cmocka_unit_test(test_when_the_screen_changes_with_time),
-        cmocka_unit_test(test_the_ladder),
+        cmocka_unit_test(test_the_queue_of_one_lock),
         cmocka_unit_test(test_once_as_text),
         cmocka_unit_test(test_once_as_json),
     };

@@ -80,7 +80,7 @@ static void test_a_denial_counts_until_the_round_is_over(void **state)
     peer_close(&peer);
 }
 
-static void test_a_loyal_one_stays_with_the_refusing_server(void **state)
+static void test_a_loyal_dial_stays_with_the_server_that_refuses(void **state)
 {
     struct hf_dial_ops loyal = dialer_ops;
     struct peer        peer;
@@ -278,7 +278,7 @@ int main(void)
         CASE(test_a_refusal_is_reported),
         CASE(test_denied_by_all_is_a_refusal),
         CASE(test_a_denial_counts_until_the_round_is_over),
-        CASE(test_a_loyal_one_stays_with_the_refusing_server),
+        CASE(test_a_loyal_dial_stays_with_the_server_that_refuses),
         CASE(test_greeting_shares_a_limit),
         CASE(test_an_address_that_the_owner_brings),
         CASE(test_an_immediate_failure_is_noticed_at_once),

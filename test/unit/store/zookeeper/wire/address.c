@@ -75,7 +75,7 @@ static void test_zk_urls_name_a_server(void **state)
     }
 }
 
-static void test_zk_urls_name_at_most_so_many_servers(void **state)
+static void test_zk_urls_with_too_many_servers_are_refused(void **state)
 {
     struct hf_zk_config config;
     char                url[1024] = "zk://h0", errmsg[HF_ERRMSG_MAX];
@@ -224,7 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zk_urls_name_a_server),
-        cmocka_unit_test(test_zk_urls_name_at_most_so_many_servers),
+        cmocka_unit_test(test_zk_urls_with_too_many_servers_are_refused),
         cmocka_unit_test(test_zk_url_parameters),
         cmocka_unit_test(test_sources_of_zk_passwords),
         cmocka_unit_test(test_bad_zk_urls_are_refused),
