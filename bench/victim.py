@@ -109,10 +109,10 @@ def tree_of(holder):
 
     def complete():
         found[:] = postgres.children(holder.process.pid)
-        return sorted(map(str, map(name_of, found))) == sorted(["holdfast-guard", *MEMBERS])
+        return sorted(map(str, map(name_of, found))) == sorted(["hf-guardian", *MEMBERS])
 
     server_process.until("the tree is up", complete, LIMIT)
-    guardian = next(pid for pid in found if name_of(pid) == "holdfast-guard")
+    guardian = next(pid for pid in found if name_of(pid) == "hf-guardian")
     return guardian, [pid for pid in found if pid != guardian]
 
 
