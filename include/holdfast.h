@@ -719,10 +719,11 @@ HF_API void hf_findings_free(struct hf_findings *findings);
  *     replace_report();
  *     close(fence);
  *
- * Returns a descriptor, which is yours to close().  Until it is closed, no other call for
- * this path returns, in any process; after that, none with a lower token succeeds.  The
- * token may be the same: a holder may call this as often as it likes.  A forked child
- * that keeps the descriptor keeps the fence as well, until it ends or calls exec().
+ * Returns a descriptor, which is yours to close().  Until the descriptor is closed, no
+ * other call for this path succeeds, in any process; after that, none with a lower
+ * token does.  The token may be the same: a holder may call this as often as it likes.
+ * A forked child that keeps the descriptor keeps the fence as well, until it ends or
+ * calls exec().
  *
  * A change that is made without the descriptor open is not protected: the process may
  * be stopped right after the close().  With it open, a process that is stopped keeps

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOBODY 65534
@@ -73,6 +74,49 @@ static void test_others_wait_until_it_is_closed(void **state)
     assert_claims("other", 6);
     close(fd);
     assert_claims("data", 6);
+}
+
+/* Has the process opened the lock file? */
+static bool waits(pid_t child)
+{
+    char path[64], target[600];
+
+    for (int fd = 3; fd < 20; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, fd);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        if (strstr(target, "data.fence.lock") != NULL &&
+            strstr(target, "deleted") == NULL)
+            return true;
+    }
+    return false;
+}
+
+/* A process that waited for the lock of a file that is gone has not got the fence. */
+static void test_the_lock_file_is_replaced_meanwhile(void **state)
+{
+    struct timespec moment = { .tv_nsec = 1000000 };
+    int             status;
+
+    (void)state;
+    int first = fence("data", 1, 0);
+    assert_true(first >= 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(first);
+        _exit(fence("data", 3, 1000) == HF_ETIMEOUT ? 0 : 1);
+    }
+    for (int i = 0; i < 5000 && !waits(child); i++)
+        nanosleep(&moment, NULL);
+    assert_int_equal(unlink(fence_path("data.fence.lock")), 0);
+    int second = fence("data", 2, 0);
+    assert_true(second >= 0);
+    close(first);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(second);
+    assert_string_equal(fence_read("data.fence"), "2\n");
 }
 
 /* The file is what it was: nothing is reset. */
@@ -347,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_tokens_only_rise),
         TEST(test_others_wait_until_it_is_closed),
+        TEST(test_the_lock_file_is_replaced_meanwhile),
         TEST(test_a_damaged_file_is_an_error),
         TEST(test_paths_that_cannot_be),
         TEST(test_folders_and_relative_paths),
