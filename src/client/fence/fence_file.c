@@ -1,5 +1,4 @@
-/* fence_file.c - hf_fence_file(): no holder with an older token gets past it; see fence.h.
- */
+/* fence_file.c - hf_fence_file(): no holder with an older token gets in; see fence.h. */
 #include "client/fence/fence.h"
 
 #include "base/fork.h"
