@@ -96,17 +96,23 @@ static bool waits(pid_t child)
 static void test_the_lock_file_is_replaced_meanwhile(void **state)
 {
     struct timespec moment = { .tv_nsec = 1000000 };
-    int             status;
+    int             status, ends[2];
+    char            byte;
 
     (void)state;
     int first = fence("data", 1, 0);
     assert_true(first >= 0);
+    assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         close(first);
+        close(ends[1]); /* tells the parent that */
         _exit(fence("data", 3, 1000) == HF_ETIMEOUT ? 0 : 1);
     }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
     for (int i = 0; i < 5000 && !waits(child); i++)
         nanosleep(&moment, NULL);
     assert_int_equal(unlink(fence_path("data.fence.lock")), 0);
@@ -128,6 +134,7 @@ static void test_a_damaged_file_is_an_error(void **state)
         "5",
         "05\n",
         "x\n",
+        "57",
         "5\n6\n",
         "0\n",
         "-1\n",
