@@ -1,6 +1,8 @@
 /* fence_folder.c - see fence_folder.h. */
 #include "unit/lib/fence_folder.h"
 
+#include "holdfast.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -68,6 +70,30 @@ void fence_put(const char *name, const char *text)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
+}
+
+char fence_said[512];
+
+int fence_try(const char *name, uint64_t token, int64_t timeout_ms)
+{
+    strcpy(fence_said, "");
+    return hf_fence_file(fence_path(name), token, timeout_ms, fence_said,
+                         sizeof fence_said);
+}
+
+void fence_assert_claims(const char *name, uint64_t token)
+{
+    int fd = fence_try(name, token, 0);
+
+    if (fd < 0)
+        fail_msg("%s, token %ju: %s", name, (uintmax_t)token, fence_said);
+    assert_int_equal(close(fd), 0);
+}
+
+void fence_assert_says(const char *words)
+{
+    if (strstr(fence_said, words) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", fence_said, words);
 }
 
 static void write_text(const char *path, const char *text)

@@ -20,6 +20,13 @@ const char *fence_path(const char *name);
 const char *fence_read(const char *name);
 void        fence_put(const char *name, const char *text);
 
+/* hf_fence_file() of a file in the folder, and its message. */
+extern char fence_said[512];
+int         fence_try(const char *name, uint64_t token, int64_t timeout_ms);
+
+void fence_assert_claims(const char *name, uint64_t token);
+void fence_assert_says(const char *words);
+
 /* Mount a small disk on the folder, which only this process sees.  False: not allowed. */
 #define FENCE_NO_MOUNTS 77
 bool fence_mount_disk(const char *size);
