@@ -701,6 +701,53 @@ HF_API HF_CHECK int hf_doctor(struct hf_client *client, const char *name,
 /* Free findings and everything in them. */
 HF_API void hf_findings_free(struct hf_findings *findings);
 
+/* ---- Fencing: keep a late holder out of a file ------------------------------
+ *
+ * A holder can be stopped for longer than its lease, and go on without knowing that it
+ * has lost the lock.  The protected resource can refuse it: it remembers the highest
+ * token so far, and accepts no lower one.  docs/fencing.md has recipes for databases and
+ * servers; this is for files. */
+
+/* Claim the file or folder `path` with your token, and keep later holders waiting while
+ * you read and write it.  Call it before you read: a holder that reads first may
+ * compute its result from old data.  Call it again for every change:
+ *
+ *     int fence = hf_fence_file("report.csv", hf_token(lock), 5000, NULL, 0);
+ *
+ *     if (fence < 0)
+ *             return fence;
+ *     replace_report();
+ *     close(fence);
+ *
+ * Returns a descriptor, which is yours to close().  Until the descriptor is closed, no
+ * other call for this path succeeds, in any process; after that, none with a lower
+ * token does.  The token may be the same: a holder may call this as often as it likes.
+ * A forked child that keeps the descriptor keeps the fence as well, until it ends or
+ * calls exec().
+ *
+ * A change that is made without the descriptor open is not protected: the process may
+ * be stopped right after the close().  With it open, a process that is stopped keeps
+ * later holders waiting: they are late, and never overwritten.
+ *
+ * `path` need not exist, but its folder must.  The token is kept beside it, in
+ * PATH.fence, as text; PATH.fence.lock is there for the lock.  Those who may write
+ * `path` may use both.  A crash, of the process or the machine, leaves the old token or
+ * the new one.  Never remove these files while anybody may hold the lock.  Every
+ * program that changes `path` has to do so in this way; the tokens must be those of one
+ * exclusive lock in one store.  Readers that share a lock have different tokens, and
+ * the lower ones would be refused.
+ *
+ * On failure the message is written to `error`, unless that is NULL.
+ *
+ * HF_ELOST: the token is stale; the message names the higher one.  HF_ETIMEOUT,
+ * HF_EBUSY: another process has not closed its descriptor yet.  HF_ECORRUPT: PATH.fence
+ * is damaged, and was left as it is.  HF_EDENIED: no permission; or `path` has several
+ * names (a symbolic link, hard links, a mount point), so that some programs would not
+ * see the fence.  HF_EUNSUPPORTED: `path` is on a network file system.  HF_ENOTFOUND:
+ * its folder does not exist.  HF_EFULL: the disk is full. */
+HF_API HF_CHECK int hf_fence_file(const char *path, uint64_t token, int64_t timeout_ms,
+                                  char *error, size_t error_size);
+
 /* ---- Asking: ask the holder to give a lock up --------------------------- */
 
 /* Ask all holders of `name` to give it up, and say why (NULL: no reason).  Nothing is

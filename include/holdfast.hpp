@@ -45,6 +45,7 @@
 
 #include "holdfast/client.hpp"
 #include "holdfast/election.hpp"
+#include "holdfast/fence.hpp"
 #include "holdfast/guard.hpp"
 #include "holdfast/kinds.hpp"
 #include "holdfast/shared_mutex.hpp"

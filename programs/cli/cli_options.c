@@ -56,6 +56,13 @@ const struct verb verb_table[] = {
       "For a command under `run`: NAME, the token and the store are those of its own\n"
       "lock.  Exits 0 if it is still held, 79 if not, 69 if the store cannot tell.",
       0, 1, false, true, check_main },
+    { IN_FENCE, "fence", "FILE [-- COMMAND...]",
+      "refuse a file to holders that came too late",
+      "For a command under `run`: claims FILE, or a folder, with HOLDFAST_TOKEN.  From\n"
+      "then on lower tokens are refused: exits 79 if there was a higher one before.\n"
+      "Call it before you read FILE, and change FILE by COMMAND: later holders wait\n"
+      "until COMMAND and everything it started has ended.  FILE.fence has the token.",
+      1, 1, true, false, fence_main },
     { IN_DOCTOR, "doctor", "[NAME]", "check the store, and say what is wrong",
       "Exits 0 if it finds no fault, 78 if it does, 69 if the store cannot be reached.",
       0, 1, false, true, doctor_main },
@@ -93,10 +100,10 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define TRACING ((HOLDING | LOOKING) & ~(unsigned)(IN_TOP | IN_WEB | IN_BENCH))
 
 const struct option_row option_table[] = {
-    { IN_RUN | IN_HOLD | IN_WAIT, 'n', "nonblock", NULL,
+    { IN_RUN | IN_HOLD | IN_WAIT | IN_FENCE, 'n', "nonblock", NULL,
       "do not wait if somebody holds it" },
-    { IN_RUN | IN_HOLD | IN_ELECT | IN_WAIT | IN_CHECK | IN_DOCTOR, 'w', "wait", "TIME",
-      "wait for this time at most: 2.5, 500ms, 2m, 1h" },
+    { IN_RUN | IN_HOLD | IN_ELECT | IN_WAIT | IN_CHECK | IN_DOCTOR | IN_FENCE, 'w',
+      "wait", "TIME", "wait for this time at most: 2.5, 500ms, 2m, 1h" },
     { TAKING, 's', "shared", NULL, "share it with other -s, exclude -x" },
     { TAKING, 'x', "exclusive", NULL, "exclude both -s and -x on this name" },
     { TAKING, OPT_SLOTS, "slots", "N", "allow N holders at a time" },
@@ -126,6 +133,7 @@ const struct option_row option_table[] = {
     { HOLDING, OPT_STATUS_FD, "status-fd", "N", "write events to descriptor N, as JSON" },
     { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
     { IN_BREAK | IN_CHECK, OPT_TOKEN, "token", "TOKEN", "the place with this token" },
+    { IN_FENCE, OPT_TOKEN, "token", "TOKEN", "instead of $HOLDFAST_TOKEN" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
     { IN_INIT, OPT_PRINT, "print", NULL, "write SQL to stdout, do nothing" },
     { IN_INIT, OPT_GRANT, "grant", "ROLE", "with --print: let ROLE use it" },

@@ -22,7 +22,7 @@ struct verb {
     const char *details;  /* a paragraph or two for its help */
     int         least;    /* operands needed */
     int         most;     /* operands allowed; a command does not count */
-    bool        command;  /* a command follows the operands */
+    bool        command;  /* a command follows the operands; in `fence`, it may */
     bool        names;    /* the first operand is the name of a lock */
     int (*run)(const struct args *args);
 };
@@ -57,6 +57,7 @@ enum verb_bit {
     IN_TOP = 1 << 18,
     IN_WEB = 1 << 19,
     IN_BENCH = 1 << 20,
+    IN_FENCE = 1 << 21,
 };
 
 enum option_id {
@@ -175,6 +176,7 @@ int wait_main(const struct args *args);
 int break_main(const struct args *args);
 int ask_main(const struct args *args);
 int check_main(const struct args *args);
+int fence_main(const struct args *args);
 int doctor_main(const struct args *args);
 int init_main(const struct args *args);
 int version_main(const struct args *args);

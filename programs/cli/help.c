@@ -24,7 +24,7 @@ static void print_verb(const struct verb *verb)
 {
     printf("usage: holdfast %s [options]%s%s\n", verb->name, *verb->operands ? " " : "",
            verb->operands);
-    if (verb->command)
+    if (verb->command && verb->names)
         printf("       holdfast %s [options] NAME -c STRING\n", verb->name);
     printf("\n");
     if (verb->summary != NULL)

@@ -109,7 +109,7 @@ static int take_command(char **rest, struct args *args)
         args->command = shell_command(args->shell_string);
     else if (*rest != NULL)
         args->command = rest;
-    else if (!args->observe)
+    else if (!args->observe && args->verb->bit != IN_FENCE)
         return parse_refuse(args->verb, "the COMMAND to run is missing", NULL);
     return 0;
 }
@@ -130,7 +130,7 @@ static int name_system(struct args *args)
  * follows it, or an option does, it was the command itself. */
 static bool has_name(const struct args *args, const char *next)
 {
-    return args->observe || args->shell_string != NULL ||
+    return args->observe || args->shell_string != NULL || args->verb->bit == IN_FENCE ||
            (next != NULL && (next[0] != '-' || strcmp(next, "--") == 0));
 }
 

@@ -17,8 +17,9 @@ enum exit_code {
     EXIT_INTERNAL = 70,    /* something failed that never should */
     EXIT_BUSY = 75,        /* not acquired */
     EXIT_FAULT = 78,       /* doctor: something is wrong with the store */
-    EXIT_LOST = 79,     /* the lock was lost, the command was ended; check: it is lost */
-    EXIT_OVERDUE = 124, /* --max-run was over, as timeout(1) has it */
+    EXIT_LOST = 79,        /* the lock was lost, the command was ended; check: it is lost,
+                           fence: the token is stale */
+    EXIT_OVERDUE = 124,    /* --max-run was over, as timeout(1) has it */
     EXIT_CANNOT_RUN = 126, /* as env(1) and the shells have it */
     EXIT_NOT_FOUND = 127,
 };

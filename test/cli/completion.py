@@ -114,6 +114,8 @@ def words_are_completed(t, shell):
             ("run -- nightly -- hf-one", "run -- nightly -- hf-one-command"),
             ("run 'a:b c' -w 5 -- hf-one", "run|a:b c|-w|5|--|hf-one-command"),
             ("run --slots=3 nightly -- hf-one", "run --slots=3 nightly -- hf-one-command"),
+            ("fence one", "fence one-file"), ("fence --token 3 -- one", "fence --token 3 -- one-file"),
+            ("fence one-file -- hf-one", "fence one-file -- hf-one-command"),
             ("elect nightly -- hf-one", "elect nightly -- hf-one-command"),
             ("run nightly -- cat one", "run nightly -- cat one-file"),
             ("run nightly -- cat -- one", "run nightly -- cat -- one-file"),

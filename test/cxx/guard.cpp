@@ -2,6 +2,8 @@
 #include "check.hpp"
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 using namespace holdfast;
@@ -229,6 +231,30 @@ static void an_election()
     CHECK(!ec);
 }
 
+static void a_file_is_fenced()
+{
+    const char       *temporary = std::getenv("TMPDIR");
+    const std::string path = std::string(temporary ? temporary : "/tmp") + "/hf-fenced." +
+                             std::to_string(::getpid());
+    std::error_code ec;
+    std::string     message;
+
+    {
+        file_fence fence(path, 7);
+        CHECK(fence && throws<busy>([&] { file_fence(path, 8, once); }));
+        file_fence moved(std::move(fence));
+        CHECK(!fence && moved && throws<timed_out>([&] { file_fence(path, 8, 10ms); }));
+        moved.release();
+        CHECK(!moved && file_fence(path, 8, once));
+    }
+    CHECK(throws<lock_lost>([&] { file_fence(path, 7); }));
+    file_fence late(path, 7, once, ec, &message);
+    CHECK(!late && ec == errc::lost && message.find("token 8") != std::string::npos);
+    CHECK(throws<error>([&] { file_fence(std::string("a\0b", 3), 7); }));
+    std::remove((path + ".fence").c_str());
+    std::remove((path + ".fence.lock").c_str());
+}
+
 int main(int argc, char **argv)
 {
     const test_case cases[] = {
@@ -242,6 +268,7 @@ int main(int argc, char **argv)
         { "looking at lines", looking_at_lines },
         { "a session key is executed", a_key_is_executed },
         { "an election", an_election },
+        { "a file is fenced", a_file_is_fenced },
     };
 
     return run(argc, argv, cases);

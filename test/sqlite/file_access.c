@@ -3,6 +3,7 @@
 /* one thread */
 #include "lib/temp_store.h"
 
+#include "base/volume.h"
 #include "holdfast.h"
 #include "store/sqlite/files/files.h"
 
@@ -358,16 +359,15 @@ static void read_only_store_is_refused(void **state)
 static void network_file_systems_are_recognized(void **state)
 {
     (void)state;
-    assert_string_equal(hf_sq_unsafe_volume(0x6969), "NFS");
-    assert_string_equal(hf_sq_unsafe_volume(0xff534d42), "CIFS");
-    assert_string_equal(hf_sq_unsafe_volume(0xffffffffff534d42),
-                        "CIFS"); /* 32-bit signed */
-    assert_string_equal(hf_sq_unsafe_volume(0x65735546), "FUSE");
-    assert_string_equal(hf_sq_unsafe_volume(0x01021997), "9p");
-    assert_null(hf_sq_unsafe_volume(0xef53));     /* ext4 */
-    assert_null(hf_sq_unsafe_volume(0x9123683e)); /* btrfs */
-    assert_null(hf_sq_unsafe_volume(0x58465342)); /* XFS */
-    assert_null(hf_sq_unsafe_volume(0x01021994)); /* tmpfs */
+    assert_string_equal(hf_unsafe_volume(0x6969), "NFS");
+    assert_string_equal(hf_unsafe_volume(0xff534d42), "CIFS");
+    assert_string_equal(hf_unsafe_volume(0xffffffffff534d42), "CIFS"); /* 32-bit signed */
+    assert_string_equal(hf_unsafe_volume(0x65735546), "FUSE");
+    assert_string_equal(hf_unsafe_volume(0x01021997), "9p");
+    assert_null(hf_unsafe_volume(0xef53));     /* ext4 */
+    assert_null(hf_unsafe_volume(0x9123683e)); /* btrfs */
+    assert_null(hf_unsafe_volume(0x58465342)); /* XFS */
+    assert_null(hf_unsafe_volume(0x01021994)); /* tmpfs */
 }
 
 int main(void)

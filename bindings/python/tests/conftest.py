@@ -18,10 +18,11 @@ import holdfast  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def names_for_doctests(doctest_namespace):
+def names_for_doctests(doctest_namespace, tmp_path_factory):
     doctest_namespace.update({name: getattr(holdfast, name) for name in holdfast.__all__})
     doctest_namespace["holdfast"] = holdfast
     doctest_namespace["asyncio"] = asyncio
+    doctest_namespace["path"] = tmp_path_factory.getbasetemp() / "report.csv"
 
 
 @pytest.fixture

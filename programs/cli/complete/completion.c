@@ -26,6 +26,11 @@ bool completion_takes_file(const struct option_row *row)
     return row->value != NULL && strcmp(row->value, "FILE") == 0;
 }
 
+bool completion_begins_with_file(const struct verb *verb)
+{
+    return strncmp(verb->operands, "FILE", 4) == 0;
+}
+
 const char *completion_words(const struct option_row *row)
 {
     if (row->value != NULL && strcmp(row->value, "SIGNAL") == 0)

@@ -15,6 +15,7 @@ void completion_fish(void);
 
 bool completion_has(const struct verb *verb, const struct option_row *row);
 bool completion_takes_file(const struct option_row *row);
+bool completion_begins_with_file(const struct verb *verb);
 
 /* The words that an option's value may be, or NULL. */
 const char *completion_words(const struct option_row *row);

@@ -26,7 +26,8 @@ static void print_case(const struct verb *verb)
 {
     printf("    %s)\n        options='", verb->name);
     completion_print_options(verb, false);
-    printf("'\n        names=%d command=%d ;;\n", verb->names, verb->command);
+    printf("'\n        names=%d command=%d files=%d ;;\n", verb->names, verb->command,
+           completion_begins_with_file(verb));
 }
 
 /* bash has also split words at what is in COMP_WORDBREAKS, such as ':' and '=': the
@@ -97,6 +98,9 @@ static const char rest[] =
     "        while IFS= read -r word; do\n"
     "            [[ $word == -* && ! $ended ]] || COMPREPLY+=(\"$word\")\n"
     "        done < <(holdfast completion names -- \"$head\" \"$2\" 2>/dev/null)\n"
+    "    elif ((files && operand == 0)); then\n"
+    "        compopt -o filenames\n"
+    "        mapfile -t COMPREPLY < <(compgen -f -- \"$2\")\n"
     "    fi\n"
     "} && complete -F _holdfast holdfast\n";
 
@@ -115,7 +119,7 @@ void completion_bash(void)
         "    esac\n"
         "}\n\n"
         "_holdfast() {\n"
-        "    local words index options names=0 command=0 operand=0 ended= begun= head= i word\n"
+        "    local words index options names=0 command=0 files=0 operand=0 ended= begun= head= i word\n"
         "    COMPREPLY=()\n"
         "    _holdfast_words\n"
         "    local last=$((${#words[@]} - 1)) cur=${words[-1]}\n"

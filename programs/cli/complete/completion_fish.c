@@ -131,6 +131,8 @@ void completion_fish(void)
             printf("complete -c holdfast -n '__holdfast_at %s name' "
                    "-a '(__holdfast_names)'\n",
                    verb->name);
+        if (completion_begins_with_file(verb))
+            printf("complete -c holdfast -n '__holdfast_at %s name' -F\n", verb->name);
         if (verb->command)
             printf("complete -c holdfast -n '__holdfast_at %s command' "
                    "-a '(__holdfast_command)'\n",

@@ -79,6 +79,8 @@ void completion_zsh(void)
                 print_zsh_option(&option_table[j]);
         if (verb->names)
             printf("            '1:name:_holdfast_names'");
+        else if (completion_begins_with_file(verb))
+            printf("            '1:file:_files'");
         else
             printf("            '*:'");
         printf("%s ;;\n",

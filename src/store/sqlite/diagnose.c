@@ -11,6 +11,7 @@
 #include "store/sqlite/wake/wake.h"
 
 #include "base/fork.h"
+#include "base/volume.h"
 #include "holdfast.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ static void report_volume(struct hf_sq *sq)
 
     if (statfs(sq->files.folder, &fs) < 0)
         return; /* no folder yet */
-    const char *unsafe = hf_sq_unsafe_volume((unsigned long)fs.f_type);
+    const char *unsafe = hf_unsafe_volume((unsigned long)fs.f_type);
     if (unsafe != NULL)
         hf_finding_add(&sq->findings, HF_WARNING, "file system",
                        "use a local disk, unless all users of it are on this machine",

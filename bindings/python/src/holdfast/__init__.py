@@ -17,6 +17,7 @@ from ._errors import (
 )
 from ._all_of import AllOf
 from ._election import Election
+from ._fence import fence_file
 from ._inspect import Entry, Finding, ask, break_, doctor, inspect, inspect_async, verify, watch
 from ._locks import Claim, Lock, ReadLock, Semaphore, WriteLock
 
@@ -29,5 +30,5 @@ __all__ = [
     "ForkedError", "HoldfastError", "InvalidArgument", "Lock", "LockBusy", "LockCanceled",
     "LockLost", "LockMismatch", "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore",
     "StoreDenied", "StoreDown", "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor",
-    "inspect", "inspect_async", "load", "shared_client", "verify", "watch",
+    "fence_file", "inspect", "inspect_async", "load", "shared_client", "verify", "watch",
 ]

@@ -195,6 +195,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {  # name: result, arguments...
     "hf_verify": (c_int, Pointer, c_char_p, c_uint64, c_int64),
     "hf_doctor": (c_int, Pointer, c_char_p, c_int64, POINTER(FINDINGS)),
     "hf_findings_free": (None, FINDINGS),
+    "hf_fence_file": (c_int, c_char_p, c_uint64, c_int64, c_char_p, c_size_t),
     "hf_ask": (c_int, Pointer, c_char_p, c_char_p, c_int64),
     "hf_asked": (c_bool, Pointer, c_char_p, c_size_t),
     "hf_ask_fd": (c_int, Pointer),

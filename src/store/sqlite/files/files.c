@@ -4,6 +4,7 @@
 #include "base/fork.h"
 #include "base/home.h"
 #include "base/random.h"
+#include "base/volume.h"
 #include "holdfast.h"
 #include "store/store.h"
 
@@ -19,27 +20,6 @@
 
 /* ---- File systems ------------------------------------------------------------ */
 
-/* Numbers from linux/magic.h and the file systems themselves. */
-static const struct {
-    unsigned long type;
-    const char   *name;
-} unsafe[] = {
-    { 0x00006969, "NFS" },    { 0x0000517b, "SMB" },    { 0xff534d42, "CIFS" },
-    { 0xfe534d42, "SMB" },    { 0x65735546, "FUSE" },   { 0x01021997, "9p" },
-    { 0x00c36400, "Ceph" },   { 0x5346414f, "AFS" },    { 0x6b414653, "AFS" },
-    { 0x0bd00bd0, "Lustre" }, { 0x01161970, "GFS2" },   { 0x7461636f, "OCFS2" },
-    { 0x73757245, "Coda" },   { 0x47504653, "GPFS" },   { 0x19830326, "BeeGFS" },
-    { 0x0000564c, "NCP" },    { 0x786f4256, "vboxsf" }, { 0xbacbacbc, "vmhgfs" },
-};
-
-const char *hf_sq_unsafe_volume(unsigned long type)
-{
-    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
-        if (unsafe[i].type == (type & 0xffffffff))
-            return unsafe[i].name;
-    return NULL;
-}
-
 static int check_volume(const char *folder, char *errmsg)
 {
     struct statfs fs;
@@ -49,7 +29,7 @@ static int check_volume(const char *folder, char *errmsg)
                  strerror(errno));
         return HF_ESTORE;
     }
-    const char *name = hf_sq_unsafe_volume((unsigned long)fs.f_type);
+    const char *name = hf_unsafe_volume((unsigned long)fs.f_type);
     if (name == NULL)
         return 0;
     snprintf(errmsg, HF_ERRMSG_MAX,

@@ -99,11 +99,6 @@ bool hf_sq_files_shared(const struct hf_sq_files *files);
 /* The inode that a path leads to; 0: none. */
 ino_t hf_sq_files_inode(const char *path);
 
-/* The name of a file system type that we refuse, else NULL.  All users of a store must
- * see its locks; on a network file system those on other machines, or behind another
- * mount, may not. */
-const char *hf_sq_unsafe_volume(unsigned long type);
-
 /* ---- ownership.c ------------------------------------------------------------- */
 
 /* Take ?group=NAME. */
