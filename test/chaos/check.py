@@ -215,7 +215,7 @@ def check_crash(turns, events):
     for event in events:
         if event["e"] == "crash":
             mine = [turn for turn in turns if turn.who == event["who"]]
-            yield Violation("crash", f"{event['who']}: status {event['status']}", mine[-1:])
+            yield Violation("crash", f"{event['who']} ended: {event['status']} {event.get('said', '')}", mine[-1:])
 
 
 def check(events):

@@ -4,6 +4,7 @@ A Worker is a place for processes that follow each other: w1, then w1.2 when w1 
 faults are functions like those of servers.py.
 """
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -85,9 +86,10 @@ class Worker:
         holdfast = self.program.parents[2] / "holdfast"
         argv = [self.program, "turns", self.url, self.who, self.folder, self.dice.getrandbits(31),
                 self.style, holdfast]
-        self.process = subprocess.Popen(
-            sandbox.dying_with_us([str(word) for word in argv]), stdin=subprocess.DEVNULL,
-            env=os.environ | {MARK: self.who, "ASAN_OPTIONS": "detect_leaks=0"})
+        with open(self.folder / f"{self.who}.err", "wb") as errors:
+            self.process = subprocess.Popen(
+                sandbox.dying_with_us([str(word) for word in argv]), stdin=subprocess.DEVNULL,
+                stderr=errors, env=os.environ | {MARK: self.who, "ASAN_OPTIONS": "detect_leaks=0"})
 
     def running(self):
         return self.process is not None and self.process.poll() is None
@@ -97,8 +99,17 @@ class Worker:
         status = self.process.returncode
         self.history.add("end", who=self.who, status=status)
         if status != (-signal.SIGKILL if self.killed else 0):
-            self.history.add("crash", who=self.who, status=status)
+            said = (self.folder / f"{self.who}.err").read_text(errors="replace").strip()
+            self.history.add("crash", who=self.who, status=status, said=said[-2000:])
         self.process = None
+
+    def holds(self):
+        """Does it hold a lock, as far as its history says?"""
+        name = f"{self.who}.command.jsonl" if self.style == "run" else f"{self.who}.jsonl"
+        with contextlib.suppress(OSError, ValueError, IndexError), open(self.folder / name, "rb") as file:
+            file.seek(-min(os.fstat(file.fileno()).st_size, 512), os.SEEK_END)
+            return json.loads(file.read().split(b"\n")[-2])["e"] in ("grant", "write")
+        return False
 
     # ---- Faults
 

@@ -43,7 +43,7 @@ int be_command(char **argv)
     return 0;
 }
 
-static pid_t start_run(long turn)
+static pid_t start_run(long turn, const char *lock)
 {
     char  number[32], ms[32];
     pid_t parent = getpid();
@@ -60,8 +60,8 @@ static pid_t start_run(long turn)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
         execl(worker.holdfast, "holdfast", "run", "-q", "-w", "60", "--url", worker.url,
-              worker_kinds[MUTEX].lock, "--", worker.self, "command", worker.history.folder,
-              worker.history.who, number, worker_kinds[MUTEX].lock, ms, (char *)NULL);
+              lock, "--", worker.self, "command", worker.history.folder, worker.history.who,
+              number, lock, ms, (char *)NULL);
     _exit(126);
 }
 
@@ -83,8 +83,10 @@ static int await(pid_t pid)
  * there was none. */
 void take_turn_by_run(long turn)
 {
-    write_down_want(turn, &worker_kinds[MUTEX]);
-    int status = await(start_run(turn));
+    const struct kind *kind = &worker_kinds[dice(2) == 0 ? MUTEX : OTHER_MUTEX];
+
+    write_down_want(turn, kind);
+    int status = await(start_run(turn, kind->lock));
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 
     if (worker.history.last[turn].when == 0)

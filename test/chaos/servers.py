@@ -78,6 +78,16 @@ class Sqlite(Store):
             subprocess.run(["umount", "-l", str(self.home)], check=True)
 
 
+class Split(Store):
+    """Two files instead of one, so that two can hold a lock: the checker has to notice."""
+
+    count = 0
+
+    def url(self, _addresses):
+        self.count += 1
+        return f"sqlite:{self.folder}/{self.count % 2}.db"
+
+
 class Redis(Store):
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
@@ -210,4 +220,5 @@ class Ensemble(ZooKeeper):
 
 STORES = {"sqlite": Sqlite, "redis": Redis, "sentinel": Sentinel, "postgres": Postgres,
           "postgres-pair": Pair, "zookeeper": ZooKeeper, "ensemble": Ensemble}
+BROKEN = {"split": Split}  # to test the checker
 MISSING = (postgres.Missing, redis.Missing, zookeeper.Missing)

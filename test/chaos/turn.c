@@ -27,8 +27,10 @@ static bool work(struct hf_lock *lock, const struct kind *kind, int fence, long 
     uint64_t     token = hf_token(lock);
 
     while (still_ours(lock, last)) {
-        if (kind->writes && dice(4) == 0)
+        if (kind->writes && dice(4) == 0) {
+            nap(dice(2000)); /* time enough to be stopped after the check: see the fence */
             write_down_write(&worker.history, turn, fence, token);
+        }
         if (history_now() >= end || worker.ending)
             return true;
         nap(200 + dice(800));

@@ -23,7 +23,8 @@
 #define SLOTS 3  /* of the semaphore */
 
 const struct kind worker_kinds[KINDS] = {
-    [MUTEX] = { "mutex", "mutex", 1, 1, 60, true },
+    [MUTEX] = { "mutex", "mutex", 1, 1, 35, true },
+    [OTHER_MUTEX] = { "other", "mutex", 1, 1, 25, true },
     [READER] = { "rw", "reader", 1, UINT32_MAX, 16, false },
     [WRITER] = { "rw", "writer", UINT32_MAX, UINT32_MAX, 8, true },
     [ONE_SLOT] = { "slots", "semaphore", 1, SLOTS, 10, false },
@@ -53,7 +54,7 @@ void nap(unsigned us)
 
 unsigned pick_us(void)
 {
-    return dice(40) == 0 ? dice(2500000) : dice(15000);
+    return dice(60) == 0 ? dice(2500000) : dice(12000);
 }
 
 void write_down_want(long turn, const struct kind *kind)
@@ -109,6 +110,7 @@ static int make_lock(int k, struct hf_lock **ret)
 {
     switch (k) {
     case MUTEX:
+    case OTHER_MUTEX:
         return hf_mutex(worker.client, worker_kinds[k].lock, ret);
     case READER:
         return hf_reader(worker.client, worker_kinds[k].lock, ret);

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { MUTEX, READER, WRITER, ONE_SLOT, TWO_SLOTS, KINDS };
+enum { MUTEX, OTHER_MUTEX, READER, WRITER, ONE_SLOT, TWO_SLOTS, KINDS };
 
 extern const struct kind {
     const char *lock, *kind;
