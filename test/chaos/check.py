@@ -134,27 +134,39 @@ def overlaps(turns, until, rule):
 
 
 def check_tokens(turns):
-    """Compare with the highest token of those that were granted before this one was wanted."""
-    granted = sorted(turns, key=lambda turn: turn.grant)
-    highest, at = None, 0
-    for turn in sorted(turns, key=lambda turn: turn.want):
-        while at < len(granted) and granted[at].grant < turn.want:
-            highest = max(highest or granted[at], granted[at], key=lambda turn: turn.token)
-            at += 1
-        if highest is not None and highest.token >= turn.token:
+    """Compare with the highest token of the turns that were granted before: before this one was
+    wanted; or before it was granted, if the two exclude each other and each was valid then."""
+    for turn, highest in after(turns, lambda turn: turn.want):
+        if highest.token >= turn.token:
             yield Violation("tokens", f"{turn} was wanted after {highest} was granted", [highest, turn])
+    valid = sorted((turn for turn in turns if turn.believed() > turn.grant), key=lambda turn: turn.grant)
+    highest = {True: None, False: None}  # of those that exclude all others, and of all
+    for turn in valid:
+        alone = turn.weight >= turn.capacity
+        before = highest[not alone]
+        if before is not None and before.token >= turn.token and before.grant >= turn.want:
+            yield Violation("tokens", f"{turn} was granted after {before}", [before, turn])
+        for which in (False, True) if alone else (False,):
+            highest[which] = max(highest[which] or turn, turn, key=lambda turn: turn.token)
+
+
+def after(turns, when, first=lambda turn: turn.grant):
+    """(turn, the one with the highest token of those whose `first` is before its `when`)"""
+    earlier = sorted((turn for turn in turns if first(turn) is not None), key=first)
+    highest, at = None, 0
+    for turn in sorted(turns, key=when):
+        while at < len(earlier) and first(earlier[at]) < when(turn):
+            highest = max(highest or earlier[at], earlier[at], key=lambda turn: turn.token)
+            at += 1
+        if highest is not None:
+            yield turn, highest
 
 
 def check_order(turns):
     """A place that was known before another was wanted is ahead of it, and has the lower token."""
-    queued = sorted((turn for turn in turns if turn.place is not None and not turn.requeued),
-                    key=lambda turn: turn.place)
-    highest, at = None, 0
-    for turn in sorted(turns, key=lambda turn: turn.want):
-        while at < len(queued) and queued[at].place < turn.want:
-            highest = max(highest or queued[at], queued[at], key=lambda turn: turn.token)
-            at += 1
-        if highest is not None and highest.token > turn.token:
+    for turn, highest in after(turns, lambda turn: turn.want,
+                               lambda turn: None if turn.requeued else turn.place):
+        if highest.token > turn.token:
             yield Violation("order", f"{turn} was granted before {highest}, which had a place before",
                             [highest, turn])
 
@@ -186,15 +198,18 @@ def check_truth(turns):
 def check_fence(turns, events):
     """Writes of one lock, in the order of the protected file."""
     by_key = {(turn.who, turn.n): turn for turn in turns}
-    highest = 0
+    highest, refused = None, set()
     for event in sorted((e for e in events if e["e"] == "write" and (e["who"], e["n"]) in by_key),
                         key=lambda event: event["number"]):
         turn = by_key[event["who"], event["n"]]
-        if event["ok"] and event["token"] < highest:
-            yield Violation("fence", f"{turn} wrote after token {highest} had", [turn])
-        if not event["ok"] and event["t"] < turn.believed():
-            yield Violation("fence", f"{turn} was refused while it held the lock", [turn])
-        highest = max(highest, event["token"]) if event["ok"] else highest
+        pair = [turn] if highest is None else [highest, turn]
+        if event["ok"] and highest is not None and turn.token < highest.token:
+            yield Violation("fence", f"{turn} wrote after {highest}", pair)
+        elif event["ok"]:
+            highest = turn
+        elif event["t"] < turn.believed() and event["who"] + str(event["n"]) not in refused:
+            refused.add(event["who"] + str(event["n"]))
+            yield Violation("fence", f"{turn} was refused while it held the lock", pair)
 
 
 def check_stuck(turns, events):

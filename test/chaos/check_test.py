@@ -181,6 +181,19 @@ def a_token_that_falls():
 
 
 @case
+def a_token_that_falls_though_both_waited():
+    finds(Story().turn("A", 1, 0, 10, 7, 20).turn("B", 1, 0, 1, 8, 9).end(99, "A", "B"), "tokens")
+
+
+@case
+def the_token_of_a_reader_that_falls_behind_a_writer():
+    finds(Story().turn("A", 1, 0, 10, 7, 20, kind="reader").turn("B", 1, 0, 1, 8, 9, kind="writer")
+          .end(99, "A", "B"), "tokens")
+    finds(Story().turn("A", 1, 0, 10, 7, 20, kind="reader").turn("B", 1, 0, 1, 8, 9, kind="reader")
+          .end(99, "A", "B"))
+
+
+@case
 def a_token_that_is_used_twice():
     finds(good().turn("A", 2, 31, 32, 12, 35), "once", "tokens")
 

@@ -10,8 +10,11 @@ SHOWN = 5  # violations of each rule that are printed
 
 def show(violation):
     """The fewest events that show it."""
-    shown = sorted((e for turn in violation.turns for e in turn.events if e["e"] != "write"
-                    or violation.rule == "fence"), key=lambda event: event["t"])
+    shown = [event for turn in violation.turns for event in turn.events if event["e"] != "write"]
+    if violation.rule == "fence":  # and the first write of each
+        shown += [event for turn in violation.turns for event in
+                  [event for event in turn.events if event["e"] == "write"][:1]]
+    shown.sort(key=lambda event: event["t"])
     start = shown[0]["t"] if shown else 0
     yield f"{violation.rule}: {violation.text}"
     for event in shown:

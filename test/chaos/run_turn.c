@@ -60,8 +60,8 @@ static pid_t start_run(long turn, const char *lock)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
         execl(worker.holdfast, "holdfast", "run", "-q", "-w", "60", "--url", worker.url,
-              lock, "--", worker.self, "command", worker.history.folder, worker.history.who,
-              number, lock, ms, (char *)NULL);
+              lock, "--", worker.self, "command", worker.history.folder,
+              worker.history.who, number, lock, ms, (char *)NULL);
     _exit(126);
 }
 
@@ -90,14 +90,13 @@ void take_turn_by_run(long turn)
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 
     if (worker.history.last[turn].when == 0)
-        history_add(&worker.history, "fail", history_now(), ",\"n\":%ld,\"result\":\"%d\"",
-                    turn, code);
+        history_add(&worker.history, "fail", history_now(),
+                    ",\"n\":%ld,\"result\":\"%d\"", turn, code);
     else if (code == 0 || code == LOST)
         history_add(&worker.history, "release", history_now(),
                     ",\"n\":%ld,\"begun\":null,\"result\":\"%s\"", turn,
                     code == 0 ? "0" : "HF_ELOST");
     else
-        history_add(&worker.history, "died", history_now(), ",\"n\":%ld,\"result\":\"%d\"",
-                    turn, code);
+        history_add(&worker.history, "died", history_now(),
+                    ",\"n\":%ld,\"result\":\"%d\"", turn, code);
 }
-

@@ -28,7 +28,8 @@ static bool work(struct hf_lock *lock, const struct kind *kind, int fence, long 
 
     while (still_ours(lock, last)) {
         if (kind->writes && dice(4) == 0) {
-            nap(dice(2000)); /* time enough to be stopped after the check: see the fence */
+            nap(dice(
+                2000)); /* time enough to be stopped after the check: see the fence */
             write_down_write(&worker.history, turn, fence, token);
         }
         if (history_now() >= end || worker.ending)
@@ -87,7 +88,8 @@ static int acquire(struct hf_lock *lock, long turn)
 
     if (dice(2) == 0)
         return acquire_by_start(lock, limit, turn);
-    (void)hf_set_follow(lock, dice(2) == 0); /* not while an earlier release is on its way */
+    (void)hf_set_follow(lock,
+                        dice(2) == 0); /* not while an earlier release is on its way */
     return hf_acquire(lock, limit);
 }
 
@@ -114,8 +116,8 @@ void take_turn(long turn)
     write_down_want(turn, &worker_kinds[k]);
     int r = acquire(lock, turn);
     if (r != 0) {
-        history_add(&worker.history, "fail", history_now(), ",\"n\":%ld,\"result\":\"%s\"",
-                    turn, hf_errname(r));
+        history_add(&worker.history, "fail", history_now(),
+                    ",\"n\":%ld,\"result\":\"%s\"", turn, hf_errname(r));
         if (hf_state(lock) == HF_LOST)
             (void)hf_release(lock);
         nap(20000);
@@ -134,4 +136,3 @@ void take_turn(long turn)
         history_add(&worker.history, "lost", history_now(), ",\"n\":%ld", turn);
     give_back(lock, turn);
 }
-

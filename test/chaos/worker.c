@@ -9,8 +9,8 @@
  *
  * Without arguments it takes a few turns in a memory store, as a test of its own.
  */
-#include "fence.h"
 #include "worker.h"
+#include "fence.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLOTS 3  /* of the semaphore */
+#define SLOTS 3 /* of the semaphore */
 
 const struct kind worker_kinds[KINDS] = {
     [MUTEX] = { "mutex", "mutex", 1, 1, 35, true },
@@ -59,9 +59,10 @@ unsigned pick_us(void)
 
 void write_down_want(long turn, const struct kind *kind)
 {
-    history_add(&worker.history, "want", history_now(),
-                ",\"n\":%ld,\"lock\":\"%s\",\"kind\":\"%s\",\"weight\":%u,\"capacity\":%u",
-                turn, kind->lock, kind->kind, kind->weight, kind->capacity);
+    history_add(
+        &worker.history, "want", history_now(),
+        ",\"n\":%ld,\"lock\":\"%s\",\"kind\":\"%s\",\"weight\":%u,\"capacity\":%u", turn,
+        kind->lock, kind->kind, kind->weight, kind->capacity);
 }
 
 void write_down_write(struct history *history, long turn, int fd, uint64_t token)
@@ -71,9 +72,9 @@ void write_down_write(struct history *history, long turn, int fd, uint64_t token
     bool     accepted = fence_write(fd, token, &number);
 
     history_add(history, "write", history_now(),
-                ",\"n\":%ld,\"begun\":%lld,\"token\":%llu,\"number\":%llu,\"ok\":%s", turn,
-                (long long)begun, (unsigned long long)token, (unsigned long long)number,
-                accepted ? "true" : "false");
+                ",\"n\":%ld,\"begun\":%lld,\"token\":%llu,\"number\":%llu,\"ok\":%s",
+                turn, (long long)begun, (unsigned long long)token,
+                (unsigned long long)number, accepted ? "true" : "false");
 }
 
 /* ---- Main --------------------------------------------------------------------------------- */
@@ -163,17 +164,20 @@ static void take_turns(long count)
 /* One process alone: there is nothing to wait for. */
 static int test_itself(void)
 {
-    char folder[] = "/tmp/hf-worker-XXXXXX", command[sizeof folder + 16];
+    const char *base = getenv("TMPDIR");
+    char        folder[1024], command[sizeof folder + 16];
 
+    snprintf(folder, sizeof folder, "%s/worker-XXXXXX", base != NULL ? base : "/tmp");
     must(mkdtemp(folder) != NULL, "folder", "none");
     worker.url = "memory:worker";
     worker.style = "plain";
     must(history_open(&worker.history, folder, "a", "a") == 0, "history", "none");
     take_turns(20);
-    must(worker.history.last[20].deadline == HISTORY_NEVER, "turns", "not all were taken");
+    must(worker.history.last[20].deadline == HISTORY_NEVER, "turns",
+         "not all were taken");
     hf_close(worker.client);
     history_close(&worker.history);
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command) == 0 ? 0 : 1;
 }
 
