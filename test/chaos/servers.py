@@ -16,11 +16,13 @@ import postgres_pair  # noqa: E402
 import redis  # noqa: E402
 import resp  # noqa: E402
 import zookeeper  # noqa: E402
+from server_process import Missing  # noqa: E402,F401
 
 
 
 class Store:
     """Defaults."""
+    scheme = "sqlite"  # of its URLs
     addresses, server = (), None
     ttl = 1.0  # seconds, the lease
 
@@ -89,6 +91,8 @@ class Split(Store):
 
 
 class Redis(Store):
+    scheme = "redis"
+
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
         self.server = redis.standalone(aof=dice.random() < 0.5)
@@ -110,6 +114,8 @@ class Redis(Store):
 
 class Sentinel(Store):
     """A master, a replica, three Sentinels, which tell clients where the master is."""
+
+    scheme = "redis+sentinel"
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
@@ -142,6 +148,8 @@ class Sentinel(Store):
 
 
 class Postgres(Store):
+    scheme = "postgres"
+
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
         self.server = postgres.standalone()
@@ -188,6 +196,7 @@ class Pair(Postgres):
 
 
 class ZooKeeper(Store):
+    scheme = "zk"
     size = 1
     ttl = 2.0  # the shortest
 
@@ -221,4 +230,3 @@ class Ensemble(ZooKeeper):
 STORES = {"sqlite": Sqlite, "redis": Redis, "sentinel": Sentinel, "postgres": Postgres,
           "postgres-pair": Pair, "zookeeper": ZooKeeper, "ensemble": Ensemble}
 BROKEN = {"split": Split}  # to test the checker
-MISSING = (postgres.Missing, redis.Missing, zookeeper.Missing)
