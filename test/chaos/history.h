@@ -7,15 +7,15 @@
 #ifndef HF_TEST_CHAOS_HISTORY_H
 #define HF_TEST_CHAOS_HISTORY_H
 
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct history {
-    int           fd;
-    const char   *who;
-    struct last  *last; /* for each turn */
-    const char   *folder;
-    volatile long turn; /* the present one */
+    int          fd;
+    const char  *who;
+    struct last *last; /* for each turn */
+    const char  *folder;
+    atomic_long  turn; /* the present one */
 };
 
 /* When a turn's owner last ran while the lock was its own, and its deadline as of then.

@@ -21,6 +21,9 @@ from server_process import Missing  # noqa: E402,F401
 
 
 
+DOWN_AFTER = 1500  # ms until Sentinels take a master for dead; sooner, a busy machine misleads them
+
+
 class Store:
     """Defaults."""
     scheme = "sqlite"  # of its URLs
@@ -126,7 +129,11 @@ class Sentinel(Store):
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
-        self.server = redis.pair(sentinels=3, quorum=2)
+        self.server = redis.pair(sentinels=3, quorum=2, down_after=DOWN_AFTER)
+
+    def outage(self):
+        """Too short for a failover, or long enough."""
+        return self.dice.choice([0.0, 0.1, 0.5, DOWN_AFTER / 1000 + 1.5])
 
     def url(self, _addresses):
         return (f"redis+sentinel://{self.server.sentinel_address}/{redis.SERVICE}"
