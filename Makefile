@@ -14,6 +14,7 @@
 #                                           make bench-start       `run` beside flock
 #                                           make bench-web         the page, many locks
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
+#   make chaos      faults at random on every store for CHAOS_MINUTES=20: test/chaos/README.md
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
@@ -115,6 +116,14 @@ cut:
 	@HF_CUTS=$(CUTS) HF_CUT_HOLDERS=3 test/zookeeper/partition.py a_follower_is_cut_off
 	@HF_KILLS=$(KILLS) test/zookeeper/ensemble.py turns
 
+CHAOS_MINUTES = 20
+
+chaos:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target test-chaos-worker -- --quiet
+	@test/chaos/run build --minutes $(CHAOS_MINUTES) $(ARGS)
+
 FUZZ_SECONDS = 30
 
 fuzz:
@@ -195,5 +204,5 @@ clean:
 
 .PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
+        chaos cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

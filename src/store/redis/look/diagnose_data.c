@@ -214,13 +214,15 @@ static void tell_grace(const struct hf_redis          *redis,
                                                                              : "");
 }
 
-/* Tokens are microseconds of the server's clock, unless the last one was higher. */
+/* Tokens are microseconds of the server's clock, unless the last one was higher.  A grace
+ * period begins with those of its end. */
 static void tell_tokens(const redisReply *reply, struct hf_finding_list *list)
 {
     int64_t token = hf_redis_number(reply, HF_REDIS_ANSWER_TOKEN);
+    int64_t grace = hf_redis_number(reply, HF_REDIS_ANSWER_GRACE);
     double  ahead = (double)(token - hf_redis_number(reply, HF_REDIS_ANSWER_NOW)) / 1e6;
 
-    if (ahead > 1)
+    if (ahead > (double)grace / 1e6 + 1)
         hf_finding_add(
             list, HF_WARNING, "tokens",
             "keep that clock right: if all data and all clients were lost now, tokens "

@@ -64,7 +64,9 @@ if other or older or (f[9] and not read_only) then
        'grace', head.grace)
   call('HDEL', state, 'read_only')
   if deferred then call('HSET', state, 'read_only', deferred) end
-  last = math.max(last, now)
+  -- A master that was replaced gives out tokens until its clients have left it, which is
+  -- before the grace period ends.
+  last = math.max(last, now + grace)
 end
 if known ~= head.epoch then last = math.max(last, tonumber(ARGV[7])) end
 call('HSET', state, 'last', fmt('%016.0f', last))

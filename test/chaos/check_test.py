@@ -1,0 +1,309 @@
+#!/usr/bin/env -S python3 -B
+"""check_test.py - check.py finds every violation that is forged into a good history, and none in good
+ones."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import check  # noqa: E402
+import figures  # noqa: E402
+
+MS = 1000000
+SHAPES = {"mutex": (1, 1), "reader": (1, check.ALL), "writer": (check.ALL, check.ALL),
+          "semaphore": (1, 3), "heavy": (2, 3)}
+CASES = []
+BUILD = sys.argv[1:2]  # a build tree
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Story:
+    """A history that is told in ms."""
+
+    def __init__(self):
+        self.events = []
+        self.writes = 0
+
+    def add(self, at, event, who, **more):
+        self.events.append({"t": int(at * MS), "e": event, "who": who} | more)
+        return self
+
+    def turn(self, who, n, want, grant, token, release, *, kind="mutex", result="0", place=None,
+             deadline=None, requeued=False, last=None, lost=None, lock="a", writes=()):
+        """`release`: when it began, None: it was killed; `last`: its last instruction."""
+        weight, capacity = SHAPES[kind]
+        end = None if deadline is None else int(deadline * MS)
+        self.add(want, "want", who, n=n, lock=lock, kind=kind, weight=weight, capacity=capacity)
+        if place is not None:
+            self.add(place, "place", who, n=n)
+        self.add(grant, "grant", who, n=n, token=token, deadline=end, requeued=requeued)
+        for at in writes:
+            self.write(at, who, n, token)
+        if lost is not None:
+            self.add(lost, "lost", who, n=n)
+        if release is not None:
+            self.add(release + 0.5, "release", who, n=n, begun=int(release * MS), result=result)
+        last = last if last is not None else release if release is not None else grant
+        return self.add(last, "last", who, n=n, last=int(last * MS), deadline=end)
+
+    def write(self, at, who, n, token, ok=True):
+        self.writes += 1
+        return self.add(at, "write", who, n=n, begun=int(at * MS), token=token, number=self.writes, ok=ok)
+
+    def end(self, at, *processes):
+        for who in processes:
+            self.add(at, "end", who, status=0)
+        return self
+
+    def violations(self):
+        return check.check(sorted(self.events, key=lambda event: event["t"]))
+
+    def rules(self):
+        return sorted({violation.rule for violation in self.violations()})
+
+
+def good():
+    """Three turns, the second and third in the queue."""
+    return (Story().turn("A", 1, 0, 1, 10, 9, writes=(2, 8), deadline=100)
+            .turn("B", 1, 3, 10, 11, 20, place=4, writes=(11,), deadline=100)
+            .turn("C", 1, 5, 21, 12, 30, place=6, deadline=100).end(40, "A", "B", "C"))
+
+
+def equal(got, want):
+    assert got == want, f"{got!r}, not {want!r}"
+
+
+def finds(story, *rules):
+    equal(story.rules(), sorted(rules))
+    text = "\n".join(figures.report(story.violations()))
+    for rule in rules:
+        assert f"{rule}: " in text, text
+
+
+# ---- Good ones ------------------------------------------------------------------------------------
+
+
+@case
+def a_good_history():
+    finds(good())
+
+
+@case
+def a_release_may_return_after_the_next_grant():
+    finds(Story().turn("A", 1, 0, 1, 10, 9).turn("B", 1, 2, 9.2, 11, 12).end(40, "A", "B"))
+
+
+@case
+def a_killed_holder():
+    finds(Story().turn("A", 1, 0, 1, 10, None, last=5).turn("B", 1, 2, 5.1, 11, 12).end(6, "A").end(40, "B"))
+
+
+@case
+def a_holder_that_is_stopped_until_its_deadline_is_over():
+    finds(Story().turn("A", 1, 0, 1, 10, 90, result="HF_ELOST", deadline=50, last=3, lost=89)
+          .turn("B", 1, 2, 50, 11, 60).end(99, "A", "B"))
+
+
+@case
+def a_stopped_holder_is_refused_by_the_fence():
+    finds(Story().turn("A", 1, 0, 1, 10, 90, result="HF_ELOST", deadline=50, last=3, lost=89)
+          .turn("B", 1, 2, 50, 11, 60, writes=(55,)).write(88, "A", 1, 10, ok=False).end(99, "A", "B"))
+
+
+@case
+def a_grant_that_is_too_late_when_it_is_seen():
+    finds(Story().turn("B", 1, 0, 50, 10, 51, result="HF_ELOST", deadline=50)
+          .turn("A", 1, 2, 40, 11, 60).end(99, "A", "B"))
+
+
+@case
+def readers_share_and_slots_are_three():
+    finds(Story().turn("A", 1, 0, 1, 10, 30, kind="reader").turn("B", 1, 0, 1, 11, 30, kind="reader")
+          .turn("C", 1, 2, 31, 12, 40, kind="writer")
+          .turn("A", 2, 40, 41, 5, 50, kind="semaphore", lock="s")
+          .turn("B", 2, 40, 41, 6, 50, kind="heavy", lock="s").end(99, "A", "B", "C"))
+
+
+@case
+def wants_that_overlap_may_go_either_way():
+    finds(Story().turn("A", 1, 0, 1, 10, 5).turn("C", 1, 2, 6, 11, 8, place=4)
+          .turn("B", 1, 3, 9, 12, 12, place=5).end(99, "A", "B", "C"))
+
+
+@case
+def a_lost_session_queues_again():
+    finds(Story().turn("B", 1, 0, 20, 12, 30, place=1, requeued=True).turn("A", 1, 2, 3, 10, 19)
+          .end(99, "A", "B"))
+
+
+# ---- Forged ones ------------------------------------------------------------------------------------
+
+
+@case
+def two_holders():
+    finds(good().turn("D", 1, 7, 29, 13, 35).end(99, "D"), "overlap", "truth")
+
+
+@case
+def a_grant_before_the_deadline_of_a_stopped_holder():
+    finds(Story().turn("A", 1, 0, 1, 10, 90, result="HF_ELOST", deadline=50, last=3, lost=89)
+          .turn("B", 1, 2, 49, 11, 60).end(99, "A", "B"), "overlap")
+
+
+@case
+def a_grant_while_the_tree_of_a_killed_holder_still_runs():
+    finds(Story().turn("A", 1, 0, 1, 10, None, last=5.2).turn("B", 1, 2, 5.1, 11, 12)
+          .end(6, "A").end(40, "B"), "overlap")
+
+
+@case
+def a_writer_beside_a_reader():
+    finds(Story().turn("A", 1, 0, 1, 10, 30, kind="reader").turn("B", 1, 2, 3, 11, 40, kind="writer")
+          .end(99, "A", "B"), "overlap", "truth")
+
+
+@case
+def four_of_three_slots():
+    finds(Story().turn("A", 1, 0, 1, 10, 30, kind="heavy").turn("B", 1, 2, 3, 11, 40, kind="heavy")
+          .end(99, "A", "B"), "overlap", "truth")
+
+
+@case
+def a_token_that_falls():
+    finds(good().turn("A", 2, 31, 32, 9, 35), "order", "tokens")
+
+
+@case
+def a_token_that_falls_though_both_waited():
+    finds(Story().turn("A", 1, 0, 10, 7, 20).turn("B", 1, 0, 1, 8, 9).end(99, "A", "B"), "tokens")
+
+
+@case
+def the_token_of_a_reader_that_falls_behind_a_writer():
+    finds(Story().turn("A", 1, 0, 10, 7, 20, kind="reader").turn("B", 1, 0, 1, 8, 9, kind="writer")
+          .end(99, "A", "B"), "tokens")
+    finds(Story().turn("A", 1, 0, 10, 7, 20, kind="reader").turn("B", 1, 0, 1, 8, 9, kind="reader")
+          .end(99, "A", "B"))
+
+
+@case
+def a_token_that_is_used_twice():
+    finds(good().turn("A", 2, 31, 32, 12, 35), "once", "tokens")
+
+
+@case
+def a_waiter_is_overtaken():
+    finds(Story().turn("A", 1, 0, 1, 10, 5).turn("C", 1, 4, 6, 11, 8)
+          .turn("B", 1, 2, 9, 12, 12, place=3).end(99, "A", "B", "C"), "order")
+
+
+@case
+def a_grant_ends_twice():
+    finds(good().add(9.8, "release", "A", n=1, begun=9 * MS, result="0"), "once")
+
+
+@case
+def a_grant_is_given_twice():
+    finds(good().add(1.5, "grant", "A", n=1, token=10, deadline=None, requeued=False), "once")
+
+
+@case
+def a_grant_that_never_ends():
+    finds(good().turn("D", 1, 31, 32, 13, None, last=33), "once")
+
+
+@case
+def a_release_that_should_not_have_succeeded():
+    """It was stopped and late, another had the lock since, and yet it was told that all is well."""
+    finds(Story().turn("A", 1, 0, 1, 10, 70, deadline=50, last=3).turn("B", 1, 2, 55, 11, 60)
+          .end(99, "A", "B"), "truth")
+
+
+@case
+def a_release_that_succeeds_after_the_loss():
+    finds(Story().turn("A", 1, 0, 1, 10, 70, deadline=50, last=3, lost=60).end(99, "A"), "truth")
+
+
+@case
+def an_old_token_is_accepted():
+    finds(good().write(29, "C", 1, 12).write(29.5, "A", 1, 10), "fence")
+
+
+@case
+def a_holder_is_refused():
+    finds(good().write(25, "C", 1, 12, ok=False), "fence")
+
+
+@case
+def a_process_gets_no_lock_any_more():
+    story = good().add(35, "healed", "").add(39, "waited", "", on="B")
+    finds(story, "stuck")
+    finds(story.turn("B", 2, 36, 37, 13, 38))
+
+
+@case
+def a_process_crashes():
+    finds(good().add(20, "crash", "B", status=-6), "crash")
+
+
+# ---- Reading, and the table --------------------------------------------------------------------------
+
+
+@case
+def half_a_line_at_the_end_is_forgiven_and_nowhere_else():
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "a.jsonl"
+        text = "".join(json.dumps(event) + "\n" for event in good().events)
+        path.write_text(text + '{"t":12,"e":"gra')
+        equal(len(check.read(name)), len(good().events))
+        path.write_text('{"t":12,"e":"gra\n' + text)
+        try:
+            check.read(name)
+        except ValueError as error:
+            assert "a.jsonl:1" in str(error), error
+        else:
+            raise AssertionError("it was read")
+
+
+@case
+def the_table():
+    story = (Story().turn("A", 1, 0, 1, 10, None, last=5).turn("B", 1, 2, 7, 11, 12)
+             .add(4, "fault", "", kind="killed", on="A", until=int(5 * MS)).end(6, "A").end(40, "B"))
+    events = sorted(story.events, key=lambda event: event["t"])
+    row = figures.sum_up(events, check.check(events))
+    equal((row["hand-overs"], row["margin"], row["recovery"], dict(row["faults"]), dict(row["violations"])),
+          (1, 2 * MS, [2 * MS], {"killed": 1}, {}))
+    assert "| 2.0 | 2.0 | 2.0 |" in list(figures.table({"a": row}))[-1]
+
+
+@case
+def real_workers_on_a_store_that_excludes_nobody():
+    if not BUILD:
+        return
+    done = subprocess.run([HERE / "run", *BUILD, "--store", "split", "--seconds", "2"], text=True,
+                          stdout=subprocess.PIPE, check=False)
+    assert done.returncode == 1 and "# overlap: " in done.stdout and "not ok 1" in done.stdout, done.stdout
+
+
+def main():
+    failed = 0
+    for number, test in enumerate(CASES, 1):
+        try:
+            test()
+            print(f"ok {number} - {test.__name__}")
+        except AssertionError as error:
+            failed += 1
+            print(f"not ok {number} - {test.__name__}\n# {error}")
+    print(f"1..{len(CASES)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

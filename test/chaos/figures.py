@@ -1,0 +1,100 @@
+"""figures - what `make chaos` prints of a history: violations, and a table."""
+import bisect
+import collections
+
+import check
+
+SHOWN = 5  # violations of each rule that are printed
+
+
+
+def show(violation):
+    """The fewest events that show it."""
+    shown = [event for turn in violation.turns for event in turn.events if event["e"] != "write"]
+    if violation.rule == "fence":  # and the first write of each
+        shown += [event for turn in violation.turns for event in
+                  [event for event in turn.events if event["e"] == "write"][:1]]
+    shown.sort(key=lambda event: event["t"])
+    start = shown[0]["t"] if shown else 0
+    yield f"{violation.rule}: {violation.text}"
+    for event in shown:
+        rest = {key: value for key, value in event.items() if key not in ("t", "e", "who", "n")}
+        for name in ("begun", "last", "deadline"):
+            if isinstance(rest.get(name), int):
+                rest[name] = f"{(rest[name] - start) / 1e6:+.3f}"
+        more = " ".join(f"{key}={value}" for key, value in rest.items())
+        yield f"    {(event['t'] - start) / 1e6:12.3f} ms  {event['who']}/{event['n']} {event['e']} {more}"
+
+
+def percentile(values, part):
+    values = sorted(values)
+    return values[min(int(len(values) * part), len(values) - 1)] if values else None
+
+
+def recoveries(events, turns):
+    """From each fault to the next grant of a lock that it concerns, ns."""
+    grants = sorted((turn.grant, turn.lock) for turn in turns)
+    times = [grant for grant, _ in grants]
+    for event in events:
+        if event["e"] != "fault":
+            continue
+        begin = event.get("until") or event["t"]
+        concerned = {turn.lock for turn in turns if turn.who == event["on"]
+                     and turn.grant <= event["t"] < turn.believed()}
+        at = bisect.bisect(times, begin)
+        while at < len(grants) and concerned and grants[at][1] not in concerned:
+            at += 1
+        if at < len(grants):
+            yield grants[at][0] - begin
+
+
+def margins(turns):
+    """Of hand-overs of mutexes whose old holder did not release it: the next grant minus the last
+    instruction of the old holder, ns."""
+    turns = sorted((turn for turn in turns if turn.capacity == 1), key=lambda t: (t.lock, t.grant))
+    for old, new in zip(turns, turns[1:]):
+        if old.lock == new.lock and old.result != "0" and old.last is not None:
+            yield new.grant - old.last
+
+
+def sum_up(events, violations):
+    """Figures of one history, for the table."""
+    turns = [turn for turn in check.turns_of(events).values() if turn.grant is not None]
+    locks = collections.Counter(turn.lock for turn in turns)
+    return {
+        "faults": collections.Counter(event["kind"] for event in events if event["e"] == "fault"),
+        "hand-overs": sum(count - 1 for count in locks.values()),
+        "lost": sum(turn.lost is not None for turn in turns),
+        "refused": sum(event["e"] == "write" and not event["ok"] for event in events),
+        "violations": collections.Counter(violation.rule for violation in violations),
+        "margin": min(margins(turns), default=None),
+        "recovery": list(recoveries(events, turns)),
+    }
+
+
+def ms(value):
+    return "-" if value is None else f"{value / 1e6:.1f}"
+
+
+def table(rows):
+    """`rows`: {store: sum_up()}"""
+    yield ("| store | faults | hand-overs | lost | writes refused by the fence | violations | "
+           "worst margin, ms | recovered in, ms: p50 | p99 |")
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for store, row in rows.items():
+        faults = ", ".join(f"{kind} {count}" for kind, count in sorted(row["faults"].items()))
+        yield (f"| {store} | {sum(row['faults'].values())}: {faults} | {row['hand-overs']} | "
+               f"{row['lost']} | {row['refused']} | {sum(row['violations'].values())} | "
+               f"{ms(row['margin'])} | {ms(percentile(row['recovery'], 0.5))} | "
+               f"{ms(percentile(row['recovery'], 0.99))} |")
+
+
+def report(violations):
+    count = collections.Counter()
+    for violation in violations:
+        count[violation.rule] += 1
+        if count[violation.rule] <= SHOWN:
+            yield from show(violation)
+    for rule, number in count.items():
+        if number > SHOWN:
+            yield f"{rule}: {number - SHOWN} more"
