@@ -15,6 +15,7 @@
 #                                           make bench-web         the page, many locks
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make chaos      faults at random on every store for CHAOS_MINUTES=20: test/chaos/README.md
+#   make peers      other locks, and ours, under the same faults: test/chaos/peers
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
@@ -118,6 +119,11 @@ cut:
 
 CHAOS_MINUTES = 20
 
+peers:
+	@tools/deps build test bench
+	@$(MAKE) --no-print-directory release
+	@test/chaos/peers/run build $(ARGS)
+
 chaos:
 	@tools/deps build test
 	@$(MAKE) --no-print-directory release
@@ -204,5 +210,5 @@ clean:
 
 .PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        chaos cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
+        chaos peers cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

@@ -62,8 +62,8 @@ class Proxy:
             await asyncio.wait([asyncio.ensure_future(self.carry(reader, far, "up")),
                                 asyncio.ensure_future(self.carry(far_reader, writer, "down"))],
                                return_when=asyncio.FIRST_COMPLETED)
-        except OSError:
-            pass
+        except (OSError, asyncio.CancelledError):
+            pass  # canceled: this is the end of all proxies
         finally:
             for end in (writer, far):
                 if end is not None:
