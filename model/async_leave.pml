@@ -31,6 +31,8 @@
  *     bye        bye in src/store/postgres/schema.sql; hf_pg_bye in src/store/postgres/session/bye.c
  *     gone       hf_pg_session_restart in src/store/postgres/session/session.c; on_gone in src/core/hold.c
  *     flush      ensure_durable in src/store/postgres/schema.sql
+ *
+ * of the model alone: crash, hold, remove
  */
 #ifndef NC
 #define NC 2
@@ -132,6 +134,9 @@ inline enter(c) {
 
 inline believe(c) { message[c] == G -> message[c] = NOTHING; hold(c) }
 
+/* The answer is on disk, with everything before it. */
+inline read(c) { message[c] = NOTHING; flush() }
+
 inline leave(c) { if :: place[c] != NONE -> remove(c, G) :: else fi }
 
 /* The owner's call: it does not wait for the disk. */
@@ -197,8 +202,7 @@ waiting:
         :: connected[c] && !session[c] -> goto enter_anew
         :: connected[c] && session[c] && message[c] == G -> believe(c); goto holding
         :: connected[c] && session[c] && message[c] == N ->
-           flush(); /* read */
-           message[c] = NOTHING;
+           read(c);
            if
            :: place[c] == GRANTED -> hold(c); goto holding
            :: place[c] == NONE -> goto enter_anew

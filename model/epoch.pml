@@ -16,7 +16,6 @@
  * replicas; a server's clock that is set.
  *
  * good: NLOSS=1
- * good: NLOSS=2
  * broken NO_GRACE NLOSS=1: the server grants at once after it lost data
  * broken LATE_RECLAIM NLOSS=1: places are reclaimed after the grace period
  * limit OVERTAKEN NLOSS=1: a message grants a place before ENTER is answered, and then data are lost
@@ -24,7 +23,8 @@
  *
  * actions
  *     hello      src/store/redis/scripts/hello.lua; hf_redis_hello in src/store/redis/session/hello.c
- *     take_hello take_hello in src/store/redis/session/hello.c
+ *     begin_epoch  src/store/redis/scripts/hello.lua; may_have_lost_data in src/store/redis/scripts/server.lua
+ *     take_hello  take_hello in src/store/redis/session/hello.c
  *     reclaim    src/store/redis/scripts/reclaim.lua; hf_redis_reclaim, put_down in src/store/redis/session/reclaim.c
  *     reclaimed  on_reclaimed in src/store/redis/session/reclaim.c; hf_redis_reclaimed in src/store/redis/session/session.c
  *     renew      src/store/redis/scripts/renew.lua; hf_redis_renew in src/store/redis/session/renew.c
@@ -39,6 +39,8 @@
  *     sweep      sweep, end_session in src/store/redis/scripts/line.lua
  *     restart    hf_redis_session_restart in src/store/redis/session/session.c; on_gone in src/core/hold.c
  *     expired    lose in src/core/hold.c; hf_engine_turn in src/client/engine.c
+ *
+ * of the model alone: check, lose_data
  */
 #ifndef NLOSS
 #define NLOSS 1

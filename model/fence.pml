@@ -18,6 +18,8 @@
  *
  * actions
  *     fence      fence in src/store/postgres/schema.sql
+ *
+ * of the model alone: write
  */
 #ifndef NC
 #define NC 2

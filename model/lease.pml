@@ -34,6 +34,8 @@
  *     draw       hf_pg_hello in src/store/postgres/session/hello.c
  *     drawn      remember_renewal in src/store/postgres/session/expiry.c
  *     expire_silent  expire_silent in src/store/postgres/schema.sql; hf_lease_stale_at in src/core/lease.c
+ *
+ * of the model alone: holder_ticks, other_ticks, tick
  */
 #define TTL    8
 #define RATE   4

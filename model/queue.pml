@@ -37,8 +37,10 @@
  *     delete     leave_place, place_deleted in src/store/zookeeper/leave.c
  *     left       on_left in src/core/hold.c
  *     gone       on_gone in src/core/hold.c; hf_zk_link_lose in src/store/zookeeper/wire/link.c
- *     expire     the server; hf_zk_link_take_greeting in src/store/zookeeper/wire/link.c reads of it
+ *     expire     hf_zk_link_take_greeting in src/store/zookeeper/wire/link.c
  *     break_place hf_zk_break in src/store/zookeeper/others.c; on_own_node_news in src/store/zookeeper/watches/own_node.c
+ *
+ * of the model alone: crash, remove
  */
 #ifndef NC
 #define NC 2

@@ -25,6 +25,8 @@
  * actions
  *     send       send_ping, send_beat in src/store/zookeeper/wire/beat.c
  *     answered   hf_zk_beat_heard in src/store/zookeeper/wire/beat.c; hf_lease_quorum_answered, remember_answer, proven, provable_at in src/core/lease.c
+ *
+ * of the model alone: client_ticks, extend, tick
  */
 #define T      8
 #define RATE   4

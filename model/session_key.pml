@@ -27,9 +27,12 @@
  * actions
  *     greet      src/store/redis/scripts/hello.lua; hello in src/store/postgres/schema.sql; send_connect, be_greeted in src/store/zookeeper/wire/link.c
  *     enter      src/store/redis/scripts/enter.lua; enter in src/store/postgres/schema.sql; hf_zk_enter in src/store/zookeeper/enter.c
+ *     expire     sweep in src/store/redis/scripts/line.lua; expire_silent in src/store/postgres/schema.sql
  *     take_over  hf_redis_session_begin in src/store/redis/session/session.c; hf_zk_session_key_read in src/store/zookeeper/session_key.c
  *     end        src/store/redis/scripts/bye.lua; hf_redis_end_by_key in src/store/redis/session/bye.c; bye in src/store/postgres/schema.sql; hf_pg_end_session in src/store/postgres/session/bye.c; hf_zk_end_session, on_closed in src/store/zookeeper/session_key.c
  *     ended      hf_served_ended in src/store/served/session.c; hf_zk_link_end in src/store/zookeeper/wire/link.c
+ *
+ * of the model alone: check
  */
 #ifndef NKEYS
 #define NKEYS 1
