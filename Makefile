@@ -17,6 +17,7 @@
 #   make chaos      faults at random on every store for CHAOS_MINUTES=20: test/chaos/README.md
 #   make peers      other locks, and ours, under the same faults: test/chaos/peers
 #   make test-long  the tests that take chances or time, with many more rounds
+#   make models     check the models of model/ with Spin: ARGS='queue broken'
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make static     build-static/holdfast: one file that needs no other, without PostgreSQL
@@ -130,6 +131,10 @@ chaos:
 	@cmake --build --preset release --target test-chaos-worker -- --quiet
 	@test/chaos/run build --minutes $(CHAOS_MINUTES) $(ARGS)
 
+models:
+	@tools/deps build models
+	@model/run $(ARGS)
+
 FUZZ_SECONDS = 30
 
 fuzz:
@@ -210,5 +215,5 @@ clean:
 
 .PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        chaos peers cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
+        chaos peers cut models fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean
