@@ -15,6 +15,7 @@
 #                                           make bench-web         the page, many locks
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
+#   make mutants    prove that the tests find bugs: 133, one after the other
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make static     build-static/holdfast: one file that needs no other, without PostgreSQL
@@ -115,6 +116,12 @@ cut:
 	@HF_CUTS=$(CUTS) HF_CUT_HOLDERS=3 test/zookeeper/partition.py a_follower_is_cut_off
 	@HF_KILLS=$(KILLS) test/zookeeper/ensemble.py turns
 
+# The bugs of the core, found by simulation; then those of the stores, the client and the command.
+mutants:
+	@tools/deps build test
+	@mkdir -p build-mutants
+	@test/mutants/both
+
 FUZZ_SECONDS = 30
 
 fuzz:
@@ -195,5 +202,5 @@ clean:
 
 .PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
+        cut mutants fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

@@ -42,7 +42,7 @@ static void test_now_counts_the_time_that_the_machine_is_suspended(void **state)
 
     (void)state;
     if (r < 0)
-        skip(); /* only root has namespaces of time */
+        skip(); /* only root may make a time namespace */
     assert_int_equal(r, 1);
 }
 

@@ -46,7 +46,7 @@ static void test_the_descriptor_counts_the_time_in_suspension(void **state)
 
     (void)state;
     if (r < 0)
-        skip(); /* only root has namespaces of time */
+        skip(); /* only root may make a time namespace */
     assert_int_equal(r, 0);
 }
 
