@@ -18,6 +18,7 @@
 #   make peers      other locks, and ours, under the same faults: test/chaos/peers
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make models     check the models of model/ with Spin: ARGS='queue broken'
+#   make mutants    prove that the tests find bugs: 133, one after the other
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make static     build-static/holdfast: one file that needs no other, without PostgreSQL
@@ -135,6 +136,12 @@ models:
 	@tools/deps build models
 	@model/run $(ARGS)
 
+# The bugs of the core, found by simulation; then those of the stores, the client and the command.
+mutants:
+	@tools/deps build test
+	@mkdir -p build-mutants
+	@test/mutants/both
+
 FUZZ_SECONDS = 30
 
 fuzz:
@@ -215,5 +222,5 @@ clean:
 
 .PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        chaos peers cut models fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
-        pictures abi clean
+        chaos peers cut models mutants fuzz install static test-static dist test-dist deb test-packages format lint \
+        lint-all pictures abi clean

@@ -42,6 +42,7 @@ def leftovers_keep_the_lock_and_their_end_wakes_the_next(t):
         early = t.start("run", *other, "a", "--", "echo", "mine")
         t.waiting("a", 1)
         kill_both(t, holder)
+        t.until("the command itself is ended", lambda holder=holder: state_of(holder.command) in "ZX")
         late = t.start("run", *other, "a", "--", "echo", "mine")
         t.waiting("a", 2)
         t.equal(t.run("try", *other, "a", "true").code, 75)

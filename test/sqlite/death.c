@@ -133,7 +133,7 @@ static void killed_waiter_does_not_block_those_behind(void **state)
 
 /* A release grants no dead place.  It makes no difference whether the waiter behind it
  * has noticed the death before. */
-static void check_release_skips_the_dead(bool noticed)
+static void check_release_skips_the_dead(struct temp_store *temp, bool noticed)
 {
     struct player  a, b;
     struct child   child;
@@ -150,6 +150,8 @@ static void check_release_skips_the_dead(bool noticed)
     if (noticed) /* it sweeps, and goes on waiting */
         assert_false(player_await(&b, &watching, QUIET));
     assert_int_equal(leave(&a, "x", id), 0);
+    assert_int_equal(temp_sql(temp, "SELECT sum(granted <> 0) FROM place"), 1);
+    assert_int_equal(temp_sql(temp, "SELECT count(*) FROM place"), 1);
     assert_true(player_await(&b, &watching, PROMPT));
     assert_int_equal(look(&b, "x", next, &request), 0);
     assert_true(is_granted(&request));
@@ -159,14 +161,61 @@ static void check_release_skips_the_dead(bool noticed)
 
 static void release_skips_a_dead_waiter(void **state)
 {
-    (void)state;
-    check_release_skips_the_dead(false);
+    check_release_skips_the_dead(*state, false);
 }
 
 static void release_skips_a_dead_waiter_that_was_noticed(void **state)
 {
+    check_release_skips_the_dead(*state, true);
+}
+
+/* Nobody has removed its row yet. */
+static void token_of_a_killed_holder_is_not_proven(void **state)
+{
+    struct player  player;
+    struct child   child;
+    struct request all;
+
     (void)state;
-    check_release_skips_the_dead(true);
+    player_open(&player);
+    child_start(&child, hold);
+    assert_true(child_hear(&child, LIMIT));
+    assert_int_equal(list(&player, "x", &all), 0);
+    uint64_t token = all.seen[0].token;
+    assert_int_equal(verify_token(&player, "x", token), 0);
+    child_kill(&child);
+    assert_int_equal(verify_token(&player, "x", token), HF_ELOST);
+    player_close(&player);
+}
+
+/* The waiter behind the dead one does nothing meanwhile, and no session starts: nobody has
+ * removed it. */
+static void dead_waiter_does_not_count_for_the_limit(void **state)
+{
+    struct player  a, b, c;
+    struct child   child;
+    struct request held, request, other;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&c, "y", MUTEX, &other);
+    enter(&a, "x", MUTEX, &held);
+    child_start(&child, hold);
+    assert_true(player_sees_line(&a, "x", 2, LIMIT));
+    enter(&b, "x", MUTEX, &request);
+    child_kill(&child);
+    struct request last = { .req = { .op = HF_ENTER,
+                                     .id = ++c.ids,
+                                     .name = "x",
+                                     .shape = MUTEX,
+                                     .note = "",
+                                     .limit = 2 } };
+    assert_int_equal(player_run(&c, &last), 0);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
 }
 
 static void hold_slot(struct child *parent)
@@ -332,6 +381,8 @@ int main(void)
         TEST(killed_waiter_does_not_block_those_behind),
         TEST(release_skips_a_dead_waiter),
         TEST(release_skips_a_dead_waiter_that_was_noticed),
+        TEST(token_of_a_killed_holder_is_not_proven),
+        TEST(dead_waiter_does_not_count_for_the_limit),
         TEST(slot_of_a_killed_holder_is_reused),
         TEST(death_is_noticed_after_the_waiter_ahead_gave_up),
         TEST(stopped_holder_keeps_the_lock),

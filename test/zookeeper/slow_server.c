@@ -208,6 +208,52 @@ static void late_answer_causes_one_more_request(void **state)
     zkproxy_stop(proxy);
 }
 
+/* ---- Slow answers ------------------------------------------------------------------- */
+
+#define SESSION_MS 10000
+#define DELAY_MS   250
+
+/* The longest time left right after an answer has moved the deadline, in `ms` from now. */
+static int64_t longest_left(struct hf_lock *lock, int ms)
+{
+    int64_t end = hf_now() / HF_MS + ms, longest = 0, before = INT64_MAX;
+
+    for (int64_t now; (now = hf_now() / HF_MS) < end; poll(NULL, 0, 2)) {
+        int64_t left = hf_left_ms(lock);
+        if (now + left > before + 50 && left > longest)
+            longest = left;
+        before = now + left;
+    }
+    return longest;
+}
+
+/* core/lease.h: a write proves an answer that came T/4 and two round trips before the write
+ * was sent, and the lease counts from the request to that answer.  That is four delays and
+ * T/4 before the answer to the write. */
+static void lease_counts_from_the_sending(void **state)
+{
+    struct zkproxy *proxy = zkproxy_start(witness_server());
+    struct actor    a;
+    char            address[64];
+    int64_t         most = SESSION_MS * 3 / 4 - 4 * DELAY_MS + DELAY_MS / 2;
+
+    (void)state;
+    snprintf(address, sizeof address, "%s?session=%dms", zkproxy_address(proxy),
+             SESSION_MS);
+    actor_open_zk(&a, address, "slow");
+    actor_take(&a);
+    zkproxy_delay(proxy, ZKPROXY_DOWN, DELAY_MS);
+    poll(NULL, 0, SESSION_MS / 2); /* the deadline from before the delay is passed over */
+    int64_t longest = longest_left(a.lock, SESSION_MS / 2);
+    print_message("# of %d ms at most %d were left\n", SESSION_MS, (int)longest);
+    assert_in_range(longest, 1, most);
+    assert_int_equal(zkproxy_connections(proxy), 1);
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 0);
+    actor_give(&a);
+    actor_close(&a);
+    zkproxy_stop(proxy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +264,7 @@ int main(void)
         cmocka_unit_test(time_limits_hold_while_the_server_is_down),
         cmocka_unit_test(lock_survives_a_quick_restart),
         cmocka_unit_test(late_answer_causes_one_more_request),
+        cmocka_unit_test(lease_counts_from_the_sending),
     };
 
     witness_server();

@@ -106,6 +106,7 @@ static void test_a_release_without_an_answer_ends_at_the_deadline(void **state)
 {
     struct hf_client *client = stalling_store_open(0, "memory:stalled?lease=300");
     struct hf_lock   *lock = recipe_mutex(client, "one");
+    struct hf_lock   *late = recipe_mutex(client, "late");
     struct hf_lock   *parts[] = { recipe_mutex(client, "two"),
                                   recipe_mutex(client, "three") };
     struct hf_lock   *all = NULL;
@@ -114,6 +115,7 @@ static void test_a_release_without_an_answer_ends_at_the_deadline(void **state)
     (void)state;
     assert_int_equal(hf_all_of(parts, 2, &all), 0);
     assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(late, 1000), 0);
     assert_int_equal(hf_acquire(all, 1000), 0);
     assert_int_equal(hf_acquire(writer, 1000), 0);
     stalling_store.stalled = true;
@@ -121,7 +123,8 @@ static void test_a_release_without_an_answer_ends_at_the_deadline(void **state)
     assert_int_equal(hf_state(lock), HF_LEAVING);
     assert_int_equal(hf_release(lock), HF_ESTATE);
     assert_int_equal(hf_acquire_start(lock, 1000), HF_ESTATE);
-    int r = hf_release(all); /* its deadline has passed by then */
+    assert_int_equal(hf_release(late), HF_ELOST); /* the deadline has passed by now */
+    int r = hf_release(all);
     assert_int_equal(r, HF_ELOST);
     assert_int_equal(hf_downgrade(writer), HF_ELOST);
     assert_int_equal(hf_release_start(writer), 0);
