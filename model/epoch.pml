@@ -12,8 +12,9 @@
  * Assumed: deadlines are right as long as the data are (lease.pml); the server knows that
  * the namespace was in use (the canary); data are replaced only by a restart, which breaks all
  * connections; a message that grants a place is not read before ENTER is answered if data are lost
- * between them (OVERTAKEN: the code does not ensure that).  Left out: tokens, which jump; read-only clients; claims; pieces; Sentinels and
- * replicas; a server's clock that is set.
+ * between them (OVERTAKEN: the code does not ensure that).
+ * Left out: tokens, which jump; read-only clients; claims; pieces; Sentinels and replicas; a
+ * server's clock that is set.
  *
  * good: NLOSS=1
  * broken NO_GRACE NLOSS=1: the server grants at once after it lost data
