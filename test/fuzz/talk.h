@@ -20,7 +20,7 @@
 struct talk_conn {
     int     fd;   /* -1: none */
     bool    open; /* the target has seen its first call */
-    uint8_t call[32768];
+    uint8_t call[131072];
     size_t  used;
     char    due[64]; /* of the target */
 };
