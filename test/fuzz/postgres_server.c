@@ -6,7 +6,8 @@
  *
  *     =  the names of the columns          !  an error instead: its SQLSTATE, a tab, text
  *     @  a notification with that text     ~  a warning
- *     #  bytes, just as they are, to the end of the piece
+ *     #  a message of any type, to the end of the piece.  Its length is right: for another
+ *        one libpq would allocate gigabytes, and wait
  */
 #include "fuzz/fuzz.h"
 #include "fuzz/talk.h"
@@ -98,6 +99,12 @@ static void send_plain(const struct talk_conn *conn, char type, const char *text
 
     put(&body, text, size);
     send_message(conn, type, &body);
+}
+
+static void send_any(const struct talk_conn *conn, const uint8_t *piece, size_t size)
+{
+    if (size > 0)
+        send_plain(conn, (char)piece[0], (const char *)piece + 1, size - 1);
 }
 
 static void send_fault(const struct talk_conn *conn, char type, const char *severity,
@@ -209,7 +216,7 @@ static void send_result(struct talk_conn *conn, const uint8_t *piece, size_t siz
         const uint8_t *end = memchr(piece, '\n', size);
         size_t         length = end != NULL ? (size_t)(end - piece) : size;
         if (piece[0] == '#') {
-            talk_write(conn, piece + 1, size - 1);
+            send_any(conn, piece + 1, size - 1);
             return;
         }
         if (length > 0 && strchr("=@~!", piece[0]) != NULL && piece[0] != '\0') {
@@ -272,7 +279,7 @@ static void answer(struct talk *talk, struct talk_conn *conn, size_t size)
 static void tell(struct talk_conn *conn, const uint8_t *piece, size_t size)
 {
     if (size > 0 && piece[0] == '#')
-        talk_write(conn, piece + 1, size - 1);
+        send_any(conn, piece + 1, size - 1);
     else
         send_notification(conn, piece, size);
 }
