@@ -110,6 +110,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 #ifndef HF_FUZZER
 int main(int argc, char **argv)
 {
-    return hf_fuzz_main(argc, argv, __FILE__);
+    return hf_fuzz_run(argc, argv, __FILE__, 5000);
 }
 #endif

@@ -81,8 +81,7 @@ static void put_text(struct message *message, const uint8_t *text, size_t size)
     put(message, "", 1);
 }
 
-static void send_message(const struct talk_conn *conn, char type,
-                         const struct message *body)
+static void send_message(struct talk_conn *conn, char type, const struct message *body)
 {
     struct message head = { .size = 0 };
 
@@ -92,8 +91,7 @@ static void send_message(const struct talk_conn *conn, char type,
     talk_write(conn, body->bytes, body->size);
 }
 
-static void send_plain(const struct talk_conn *conn, char type, const char *text,
-                       size_t size)
+static void send_plain(struct talk_conn *conn, char type, const char *text, size_t size)
 {
     struct message body = { .size = 0 };
 
@@ -101,13 +99,13 @@ static void send_plain(const struct talk_conn *conn, char type, const char *text
     send_message(conn, type, &body);
 }
 
-static void send_any(const struct talk_conn *conn, const uint8_t *piece, size_t size)
+static void send_any(struct talk_conn *conn, const uint8_t *piece, size_t size)
 {
     if (size > 0)
         send_plain(conn, (char)piece[0], (const char *)piece + 1, size - 1);
 }
 
-static void send_fault(const struct talk_conn *conn, char type, const char *severity,
+static void send_fault(struct talk_conn *conn, char type, const char *severity,
                        const uint8_t *text, size_t size)
 {
     struct message body = { .size = 0 };
@@ -127,8 +125,7 @@ static void send_fault(const struct talk_conn *conn, char type, const char *seve
     send_message(conn, type, &body);
 }
 
-static void send_notification(const struct talk_conn *conn, const uint8_t *text,
-                              size_t size)
+static void send_notification(struct talk_conn *conn, const uint8_t *text, size_t size)
 {
     struct message body = { .size = 0 };
 
@@ -139,8 +136,8 @@ static void send_notification(const struct talk_conn *conn, const uint8_t *text,
 }
 
 /* The names of the columns, or as many as the row has. */
-static size_t send_columns(const struct talk_conn *conn, const uint8_t *names,
-                           size_t size, bool given)
+static size_t send_columns(struct talk_conn *conn, const uint8_t *names, size_t size,
+                           bool given)
 {
     struct message body = { .size = 2 };
     size_t         count = 0;
@@ -165,7 +162,7 @@ static size_t send_columns(const struct talk_conn *conn, const uint8_t *names,
     return count;
 }
 
-static void send_row(const struct talk_conn *conn, const uint8_t *text, size_t size,
+static void send_row(struct talk_conn *conn, const uint8_t *text, size_t size,
                      size_t columns)
 {
     struct message body = { .size = 0 };
@@ -189,7 +186,7 @@ static void send_row(const struct talk_conn *conn, const uint8_t *text, size_t s
 /* ---- Answers ------------------------------------------------------------------------- */
 
 /* A line that is no row.  False: an error ends the result. */
-static bool send_other(const struct talk_conn *conn, const uint8_t *line, size_t size,
+static bool send_other(struct talk_conn *conn, const uint8_t *line, size_t size,
                        size_t *columns)
 {
     switch (line[0]) {
@@ -233,7 +230,7 @@ static void send_result(struct talk_conn *conn, const uint8_t *piece, size_t siz
     send_plain(conn, 'C', "SELECT 1", 9);
 }
 
-static void greet(const struct talk_conn *conn)
+static void greet(struct talk_conn *conn)
 {
     send_plain(conn, 'R', "\0\0\0\0", 4); /* no password */
     send_plain(conn, 'S', "server_version\00015.4", 20);

@@ -114,14 +114,25 @@ static bool accept_conn(struct talk *talk)
     conn->fd = fd;
     conn->open = false;
     conn->used = 0;
-    memset(conn->due, 0, sizeof conn->due);
+    conn->written = 0;
     return true;
 }
 
-void talk_write(const struct talk_conn *conn, const void *bytes, size_t size)
+void talk_write(struct talk_conn *conn, const void *bytes, size_t size)
 {
-    if (size > 0) /* if it does not fit, the answer is cut off */
-        (void)!send(conn->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (size > sizeof conn->out - conn->written) /* the answer is cut off */
+        size = sizeof conn->out - conn->written;
+    if (size > 0)
+        memcpy(conn->out + conn->written, bytes, size);
+    conn->written += size;
+}
+
+/* All at once: the kernel counts small pieces as large ones, and takes only so many. */
+static void send_out(struct talk_conn *conn)
+{
+    if (conn->written > 0 && conn->fd >= 0)
+        (void)!send(conn->fd, conn->out, conn->written, MSG_DONTWAIT | MSG_NOSIGNAL);
+    conn->written = 0;
 }
 
 bool talk_piece(struct talk *talk, const uint8_t **piece, size_t *size)
@@ -154,6 +165,7 @@ static bool serve_conn(struct talk *talk, struct talk_conn *conn)
     while (conn->fd >= 0 && (size = talk->call_size(conn)) > 0) {
         assert(size <= conn->used); /* the store never sends a call that is broken */
         talk->answer(talk, conn, size);
+        send_out(conn);
         conn->open = true;
         conn->used -= size;
         memmove(conn->call, conn->call + size, conn->used);
@@ -181,6 +193,7 @@ static bool tell_piece(struct talk *talk)
             if (!talk_piece(talk, &piece, &size))
                 return false;
             talk->tell(&talk->conn[i], piece, size);
+            send_out(&talk->conn[i]);
             return true;
         }
     return false;
@@ -192,6 +205,7 @@ struct asked {
     struct hf_req      req;
     bool               flying;
     struct hf_standing standing; /* the answer */
+    char               reason[HF_ERRMSG_MAX];
 };
 
 struct asker {
@@ -253,6 +267,10 @@ static void on_done(struct hf_req *req)
     asked->flying = false;
     asker->waits -= !may_wait(req);
     asked->standing = req->standing;
+    if (req->standing.asked != NULL) { /* lent until we return */
+        snprintf(asked->reason, sizeof asked->reason, "%s", req->standing.asked);
+        asked->standing.asked = asked->reason;
+    }
     if (req->op == HF_LIST && req->status == 0)
         read_places(asker, &req->line);
 }

@@ -22,7 +22,8 @@ struct talk_conn {
     bool    open; /* the target has seen its first call */
     uint8_t call[131072];
     size_t  used;
-    char    due[64]; /* of the target */
+    uint8_t out[131072]; /* written, not sent yet */
+    size_t  written;
 };
 
 struct talk {
@@ -46,7 +47,7 @@ struct talk {
 
 /* The next piece; false: there are no more. */
 bool talk_piece(struct talk *talk, const uint8_t **piece, size_t *size);
-void talk_write(const struct talk_conn *conn, const void *bytes, size_t size);
+void talk_write(struct talk_conn *conn, const void *bytes, size_t size);
 
 /* Open the store, talk, and close it. */
 void talk_run(struct talk *talk, const uint8_t *bytes, size_t size);

@@ -31,8 +31,8 @@ static size_t call_size(const struct talk_conn *conn)
     return size >= 0 ? (size_t)size + 4 : 0;
 }
 
-static void send_frame(const struct talk_conn *conn, int32_t xid, int64_t zxid,
-                       int32_t error, const uint8_t *body, size_t size)
+static void send_frame(struct talk_conn *conn, int32_t xid, int64_t zxid, int32_t error,
+                       const uint8_t *body, size_t size)
 {
     struct hf_zk_writer writer = { 0 };
 
@@ -78,7 +78,7 @@ static void answer(struct talk *talk, struct talk_conn *conn, size_t size)
     if (!talk_piece(talk, &piece, &length))
         return;
     if (size == 4) {
-        talk_write(conn, piece, length);
+        (void)!send(conn->fd, piece, length, MSG_DONTWAIT | MSG_NOSIGNAL);
         shutdown(conn->fd, SHUT_WR);
     } else if (!conn->open)
         greet(conn, piece, length);
