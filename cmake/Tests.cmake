@@ -7,7 +7,7 @@
 # listed by hand.
 # Files and folders that are called after something left out of the library are left out, too:
 # test/redis, test/unit/store/redis or redis_x.c without that store, test/unit/net without
-# src/net.  So is C++ without a compiler for it.
+# src/net, web_request.c without holdfast-web.  So is C++ without a compiler for it.
 #
 # A tree need not link the tests that test/run does not run there; the presets choose:
 #   HF_TESTS_ELSEWHERE  folders that are left out
@@ -29,6 +29,10 @@ add_custom_target(examples)
 
 if(TARGET holdfast)
     include(cmake/Next.cmake)
+endif()
+
+if(NOT TARGET holdfast-web)
+    list(APPEND HF_LEFT_OUT web)
 endif()
 
 set(HF_SOURCES *.c)
@@ -155,6 +159,15 @@ if(CMOCKA_LIBRARY)
             hf_programs(tests ${kind} hf_test_lib ${CMOCKA_LIBRARY})
         endif()
     endforeach()
+endif()
+# The fuzz target of holdfast-web links that program, but for its main().
+if(TARGET test-fuzz-web_request)
+    get_target_property(sources holdfast-web SOURCES)
+    list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    get_target_property(folders holdfast-web INCLUDE_DIRECTORIES)
+    target_sources(test-fuzz-web_request PRIVATE ${sources})
+    target_include_directories(test-fuzz-web_request PRIVATE ${folders})
+    target_link_libraries(test-fuzz-web_request PRIVATE PkgConfig::HF_web)
 endif()
 hf_programs(benches bench)
 

@@ -1,7 +1,6 @@
 /* session.c - see session.h. */
 #include "session.h"
 
-#include "clock.h"
 #include "complain.h"
 #include "run/messages.h"
 #include "run/status.h"
@@ -9,9 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Deadlines are rounded to milliseconds: a smaller step is no change. */
-#define DEADLINE_STEP_NS (2 * NS_PER_MS)
 
 static const char withheld[] =
     "the store of the `holdfast run` around this one has a password, which is not passed "
@@ -116,21 +112,6 @@ int session_try(const struct args *args, char *error, size_t size, struct hf_cli
 int session_open(const struct args *args, struct hf_client **ret)
 {
     return session_open_to_hold(args, NULL, ret);
-}
-
-/* The clock is read first: a delay between the two makes the deadline earlier, not
- * later. */
-int64_t session_deadline(const struct hf_lock *lock)
-{
-    int64_t now = clock_boot_ns();
-    int64_t left = hf_left_ms(lock);
-
-    return left == INT64_MAX ? INT64_MAX : now + left * NS_PER_MS;
-}
-
-bool session_deadline_moved(int64_t from, int64_t to)
-{
-    return (from > to ? from - to : to - from) > DEADLINE_STEP_NS;
 }
 
 int session_inspect(struct hf_client *client, const char *name, struct hf_report **ret)

@@ -43,17 +43,29 @@ static bool is_secret_name(const char *name, size_t length)
     return false;
 }
 
+/* What follows the colon before a password; NULL: there is none.  Stores decode %3A before
+ * they look for it. */
+static const char *after_colon(const char *user, const char *end)
+{
+    for (; user < end; user++)
+        if (*user == ':')
+            return user + 1;
+        else if (strncasecmp(user, "%3a", 3) == 0)
+            return user + 3;
+    return NULL;
+}
+
 /* The password of "user:password@" at `host`; NULL: there is none. */
 static const char *user_password(const char *host, size_t *length)
 {
     size_t authority = strcspn(host, "/? \t\n");
     /* A password may itself contain '@': the last one ends it. */
     const char *at = memrchr(host, '@', authority);
-    const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    if (colon == NULL || colon + 1 >= at)
+    const char *password = at != NULL ? after_colon(host, at) : NULL;
+    if (password == NULL || password >= at)
         return NULL;
-    *length = (size_t)(at - colon - 1);
-    return colon + 1;
+    *length = (size_t)(at - password);
+    return password;
 }
 
 /* The value of the parameter at `name`, if it is a secret; NULL: it is none.  A name with

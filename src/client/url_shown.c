@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Remove the value of every "password=..." and the like.  client_key and server_key are
  * parts of libpq's scram_client_key and scram_server_key; a name with %XX in it may be
@@ -27,6 +28,15 @@ static void hide_params(char *url)
     }
 }
 
+/* The colon before a password; stores decode %3A before they look for it. */
+static char *find_colon(char *user, const char *end)
+{
+    for (; user < end; user++)
+        if (*user == ':' || strncasecmp(user, "%3a", 3) == 0)
+            return user;
+    return NULL;
+}
+
 /* Remove the password of "//user:password@". */
 static void hide_password(char *url)
 {
@@ -40,7 +50,7 @@ static void hide_password(char *url)
     for (size_t i = 0; i < authority; i++)
         if (host[i] == '@')
             at = host + i;
-    char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    char *colon = at != NULL ? find_colon(host, at) : NULL;
     assert(colon == NULL || colon < at);
     if (colon != NULL)
         memmove(colon, at, strlen(at) + 1);

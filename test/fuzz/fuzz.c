@@ -108,7 +108,7 @@ static size_t read_seeds(const char *source, struct input *seeds)
     return count;
 }
 
-int hf_fuzz_main(int argc, char **argv, const char *source)
+int hf_fuzz_run(int argc, char **argv, const char *source, int rounds)
 {
     uint64_t      random = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     struct input *seeds = calloc(SEEDS_MAX + 1, sizeof *seeds);
@@ -122,7 +122,7 @@ int hf_fuzz_main(int argc, char **argv, const char *source)
     struct input *input = &seeds[SEEDS_MAX];
     for (size_t i = 0; i < count; i++)
         try_input(&seeds[i]);
-    for (int round = 0; count > 0 && round < ROUNDS; round++) {
+    for (int round = 0; count > 0 && round < rounds; round++) {
         *input = seeds[hf_random_next(&random) % count];
         size_t changes = 1 + hf_random_next(&random) % 6;
         while (changes-- > 0)
@@ -131,4 +131,9 @@ int hf_fuzz_main(int argc, char **argv, const char *source)
     }
     free(seeds);
     return count > 0 ? 0 : 1;
+}
+
+int hf_fuzz_main(int argc, char **argv, const char *source)
+{
+    return hf_fuzz_run(argc, argv, source, ROUNDS);
 }

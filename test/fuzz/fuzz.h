@@ -16,4 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* What main() does; `source` is its __FILE__, and argv[1] a seed if there is one. */
 int hf_fuzz_main(int argc, char **argv, const char *source);
 
+/* The same with that many mutations, for a target that is slow. */
+int hf_fuzz_run(int argc, char **argv, const char *source, int rounds);
+
 #endif

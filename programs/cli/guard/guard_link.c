@@ -1,4 +1,5 @@
-/* guard_link.c - the guardians' end of the link to holdfast; see guardian.h. */
+/* guard_link.c - the guardians' ends of their links to holdfast and libholdfast; see
+ * guardian.h. */
 #include "guard/guardian.h"
 
 #include <assert.h>
@@ -81,4 +82,23 @@ bool link_has_ended(int link)
     struct pollfd on = { .fd = link };
 
     return poll(&on, 1, 0) > 0 && (on.revents & POLLHUP);
+}
+
+bool link_hear_program(int link, struct hf_guardian_word *ret, struct kept_key *key)
+{
+    struct iovec  parts[] = { { .iov_base = ret, .iov_len = sizeof *ret },
+                              { .iov_base = key->bytes, .iov_len = GUARD_KEY_MAX } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+    ssize_t       n;
+
+    /* ECONNRESET: the program died and never read our HELLO.  Its last words come
+     * next. */
+    do
+        n = recvmsg(link, &message, MSG_TRUNC);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (n < (ssize_t)sizeof *ret || ret->kind != HF_GUARDIAN_KEY)
+        return false;
+    n -= (ssize_t)sizeof *ret;
+    key->size = n <= GUARD_KEY_MAX ? (size_t)n : 0;
+    return true;
 }

@@ -5,6 +5,7 @@
 
 #include "guard/guard.h"
 #include "guard/guard_key.h"
+#include "guardian_word.h"
 
 /* The guardian's own life, below `parent`; guardian.c. */
 _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent);
@@ -29,6 +30,11 @@ enum link_heard link_hear(int link, bool wait, struct guard_order *ret,
 
 /* Is holdfast dead?  Orders that it sent may still be unread. */
 bool link_has_ended(int link);
+
+/* The next packet of libholdfast, for `holdfast guardian`; waits for it.  True: it is a
+ * session key, which is put into `key`, or none if it is too long.  False: `ret->kind`
+ * is what the program said last. */
+bool link_hear_program(int link, struct hf_guardian_word *ret, struct kept_key *key);
 
 /* ---- timer.c: the times that the guardian has to keep; CLOCK_BOOTTIME ns ---- */
 

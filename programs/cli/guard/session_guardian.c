@@ -174,21 +174,6 @@ static bool find_program(struct users *ret)
     return ret->process >= 0 || ret->dead;
 }
 
-static ssize_t receive(struct hf_guardian_word *word, struct kept_key *key)
-{
-    struct iovec  parts[] = { { .iov_base = word, .iov_len = sizeof *word },
-                              { .iov_base = key->bytes, .iov_len = GUARD_KEY_MAX } };
-    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-    ssize_t       n;
-
-    /* ECONNRESET: the program died and never read our HELLO.  Its last words come
-     * next. */
-    do
-        n = recvmsg(PROGRAM_LINK, &message, MSG_TRUNC);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-    return n;
-}
-
 /* Load the libraries of the store now: when the session has to be ended, the disk may be
  * busy or the package replaced. */
 static void load_store(const struct hf_guardian_word *word)
@@ -205,12 +190,8 @@ static void load_store(const struct hf_guardian_word *word)
 static bool hear_program(struct kept_key *key, struct hf_guardian_word *word,
                          int64_t *lease_ns)
 {
-    ssize_t n = receive(word, key);
-
-    if (n < (ssize_t)sizeof *word || word->kind != HF_GUARDIAN_KEY)
+    if (!link_hear_program(PROGRAM_LINK, word, key))
         return false;
-    n -= (ssize_t)sizeof *word;
-    key->size = n <= GUARD_KEY_MAX ? (size_t)n : 0;
     *lease_ns = word->lease_ms * NS_PER_MS;
     load_store(word);
     return true;

@@ -40,8 +40,10 @@ void timer_set(struct timer *timer)
  * at most a quarter of what is left. */
 void timer_set_deadline(struct timer *timer, int64_t deadline, int64_t grace_ns)
 {
-    int64_t most = (deadline - clock_boot_ns()) / 4;
+    if (deadline < 0)
+        deadline = 0; /* no clock was ever there, and the difference might overflow */
 
+    int64_t most = (deadline - clock_boot_ns()) / 4;
     timer->deadline = deadline;
     timer->ask_at = INT64_MAX;
     if (deadline != INT64_MAX)

@@ -16,6 +16,8 @@ static const struct {
     { "redis://h:1/0", "redis://h:1/0" },
     { "redis://ana:s3cret@h:1", "redis://ana@h:1" },
     { "redis://:s3cret@h", "redis://@h" },
+    { "redis://ana%3As3cret@h", "redis://ana@h" },
+    { "redis://%3as3cret@h", "redis://@h" },
     { "redis://h?tls=1&password=s3cret&x=1", "redis://h?tls=1&password&x=1" },
     { "postgres://h/db?sslpassword=s3cret", "postgres://h/db?sslpassword" },
     { "postgres://h/db?scram_client_key=s3cret&x=1",

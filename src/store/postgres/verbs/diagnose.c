@@ -10,6 +10,9 @@
 
 /* ---- Facts ---------------------------------------------------------------------- */
 
+/* Numbers from a server are cut off here, so that no sum overflows. */
+#define NUMBER_MAX ((int64_t)1 << 60)
+
 const char *hf_pg_fact(const struct hf_pg_diagnose *diagnose, const char *column)
 {
     const char *text =
@@ -20,7 +23,9 @@ const char *hf_pg_fact(const struct hf_pg_diagnose *diagnose, const char *column
 
 int64_t hf_pg_fact_number(const struct hf_pg_diagnose *diagnose, const char *column)
 {
-    return strtoll(hf_pg_fact(diagnose, column), NULL, 10);
+    int64_t number = strtoll(hf_pg_fact(diagnose, column), NULL, 10);
+
+    return number > NUMBER_MAX ? NUMBER_MAX : number < -NUMBER_MAX ? -NUMBER_MAX : number;
 }
 
 double hf_pg_fact_real(const struct hf_pg_diagnose *diagnose, const char *column)

@@ -143,12 +143,18 @@ static void report_messages(const struct hf_pg *pg, const struct hf_pg_diagnose 
 
 /* ---- Session and clock ---------------------------------------------------------- */
 
+/* More than the ttl does not matter. */
+static hf_time within_ttl(int64_t ms, hf_time ttl)
+{
+    return ms <= 0 ? 0 : ms < ttl / HF_MS ? ms * HF_MS : ttl;
+}
+
 static void report_postgres_session(const struct hf_pg          *pg,
                                     const struct hf_pg_diagnose *diagnose,
                                     struct hf_finding_list      *list)
 {
     hf_time left = pg->served.base.alive_until - hf_now(), ttl = pg->config.ttl;
-    hf_time idle = hf_pg_fact_number(diagnose, "idle_ms") * HF_MS;
+    hf_time idle = within_ttl(hf_pg_fact_number(diagnose, "idle_ms"), ttl);
 
     hf_finding_add(list, HF_FINE, "session", NULL,
                    "%g s: how long others wait for a dead holder", hf_seconds(ttl));

@@ -38,8 +38,8 @@ bool hf_redis_setting(const struct hf_redis_diagnose *diagnose, const char *key,
             snprintf(ret, size, "%.*s", (int)strcspn(value, "\r\n"), value);
             return true;
         }
-        line = strchr(line, '\n');
-        line += line != NULL;
+        const char *end = strchr(line, '\n');
+        line = end != NULL ? end + 1 : NULL;
     }
     return false;
 }

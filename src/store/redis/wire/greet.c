@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UPTIME_MAX 1000000000 /* seconds */
+
 /* ---- INFO --------------------------------------------------------------------- */
 
 /* The value of "key:value\r\n", or "". */
@@ -37,6 +39,14 @@ static long long get_info_number(const redisReply *reply, const char *key)
     return strtoll(text, NULL, 10);
 }
 
+/* Cut off, so that it can be counted in nanoseconds. */
+static long long get_uptime(const redisReply *reply)
+{
+    long long uptime = get_info_number(reply, "uptime_in_seconds");
+
+    return uptime < 0 ? 0 : uptime < UPTIME_MAX ? uptime : UPTIME_MAX;
+}
+
 static bool is_old(const char *version)
 {
     int major = 0, minor = 0;
@@ -56,7 +66,7 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
     get_info(reply, "run_id", info->run_id, sizeof info->run_id);
     get_info(reply, "redis_version", info->version, sizeof info->version);
     get_info(reply, "redis_mode", mode, sizeof mode);
-    info->uptime = get_info_number(reply, "uptime_in_seconds");
+    info->uptime = get_uptime(reply);
     info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
         hf_dial_refuse(redis->remote.dial, HF_EINVAL,

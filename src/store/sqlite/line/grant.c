@@ -57,6 +57,8 @@ static int remove_dead(struct hf_sq *sq, const char *line, bool all)
         if ((!all && row->granted != 0) || hf_sq_is_alive(sq, row->seq))
             continue;
         int r = remove_lost(sq, line, row->seq);
+        if (r == 0) /* else we would find it again, for ever */
+            r = hf_sq_place_damaged(sq, line);
         if (r < 0)
             return r;
         removed++;

@@ -102,6 +102,9 @@ int hf_sq_place_grant(struct hf_sq *sq, const char *line, const struct hf_sq_row
 int hf_sq_place_downgrade(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
                           uint32_t weight);
 
+/* HF_ECORRUPT, and a message: a row was read, but no statement finds it by its number. */
+int hf_sq_place_damaged(struct hf_sq *sq, const char *line);
+
 /* 1 if it was there. */
 int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq);
 

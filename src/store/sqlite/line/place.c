@@ -118,6 +118,14 @@ int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
     return hf_sq_db_step(&sq->db, query);
 }
 
+int hf_sq_place_damaged(struct hf_sq *sq, const char *line)
+{
+    return hf_sq_fail(sq, HF_ECORRUPT,
+                      "a row of \"%.120s\" is not found by its number: the file is "
+                      "damaged, or was changed by hand",
+                      line);
+}
+
 int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq)
 {
     int r = hf_sq_total_open(sq, line);
@@ -131,6 +139,8 @@ int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq)
         sq->total.last.seq = 0;
     change_total(sq, -1, row.granted == 0 ? -1 : 0, -(int64_t)row.shape.weight);
     r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
+    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
+        r = hf_sq_place_damaged(sq, line);
     return r < 0 ? r : 1;
 }
 
