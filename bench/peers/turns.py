@@ -30,8 +30,8 @@ class Kazoo:
 
     def __init__(self, address):
         from kazoo.client import KazooClient
-        from kazoo.exceptions import CanceledError, LockTimeout
-        self.stalled, self.canceled = LockTimeout, CanceledError
+        from kazoo.exceptions import CancelledError, LockTimeout
+        self.stalled, self.canceled = LockTimeout, CancelledError
         self.client = KazooClient(hosts=address, timeout=30)
         self.client.start()
 

@@ -128,7 +128,7 @@ def test_a_canceled_task_leaves_the_queue(url, name):
             waiting = asyncio.create_task(work(lock))
             await until(lambda: places(url, name) == 2)
             waiting.cancel()
-            with pytest.raises(asyncio.CanceledError):
+            with pytest.raises(asyncio.CancelledError):
                 await waiting
             await until(lambda: places(url, name) == 1)
             with pytest.raises(asyncio.TimeoutError):
@@ -154,7 +154,7 @@ def test_canceled_at_any_moment(url, name):
             if steps >= 30:
                 await asyncio.sleep(0.0002 * steps)
             task.cancel()
-            with contextlib.suppress(asyncio.CanceledError):
+            with contextlib.suppress(asyncio.CancelledError):
                 await task
         async with lock:
             pass
