@@ -17,6 +17,12 @@ bool hf_zk_since_is_due(const struct hf_zk_own *own)
     return own->held_at != 0 && own->held_at - own->made_at >= LONG_MS * HF_MS;
 }
 
+/* A time in ms as a server sends it, or 0 if it cannot be one. */
+static int64_t read_ms(int64_t ms)
+{
+    return ms > 0 && ms <= INT64_MAX / 1000 ? ms : 0;
+}
+
 void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_own *own)
 {
     const struct hf_zk_seen *seen = &zk->seen;
@@ -24,11 +30,12 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_own *own)
     /* A place that was created in a group does not know its ctime yet. */
     if (own->ctime == 0 && (uint64_t)seen->stat.czxid == own->token)
         own->ctime = seen->stat.ctime;
-    int64_t held = own->ctime + (own->held_at - own->made_at) / HF_MS;
-    int64_t off = held - seen->stat.ctime;
+    int64_t made = read_ms(own->ctime);
+    int64_t held = made + (own->held_at - own->made_at) / HF_MS;
+    int64_t off = held - read_ms(seen->stat.ctime);
     char   *text;
 
-    if (own->held_at == 0 || own->ctime == 0 || (off < LONG_MS && off > -LONG_MS) ||
+    if (own->held_at == 0 || made == 0 || (off < LONG_MS && off > -LONG_MS) ||
         memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)
         return;
     struct hf_zk_call *call = calloc(1, sizeof *call);
@@ -48,9 +55,7 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_own *own)
 int64_t hf_zk_since_read(const char *text, const struct hf_zk_stat *stat)
 {
     const char *held = strstr(text, "\nheld=");
-    long long   ms = held != NULL ? strtoll(held + 6, NULL, 10) : 0;
+    int64_t     ms = held != NULL ? read_ms(strtoll(held + 6, NULL, 10)) : 0;
 
-    if (ms <= 0 || ms > INT64_MAX / 1000)
-        ms = stat->ctime;
-    return ms * 1000;
+    return (ms != 0 ? ms : read_ms(stat->ctime)) * 1000;
 }
