@@ -220,7 +220,7 @@ static int64_t longest_left(struct hf_lock *lock, int ms)
 
     for (int64_t now; (now = hf_now() / HF_MS) < end; poll(NULL, 0, 2)) {
         int64_t left = hf_left_ms(lock);
-        if (now + left > before + 50 && left > longest)
+        if (now + left - before > 50 && left > longest)
             longest = left;
         before = now + left;
     }
