@@ -53,11 +53,12 @@ play() { # HOW FILE
     : >"$2"
     "$1" A 30 "$2" &
     a=$!
+    pids="$pids $a"
     tries=0
     until [ -s "$2" ] || [ $tries -ge 200 ]; do sleep 0.05; tries=$((tries + 1)); done
     "$1" B 15 "$2" &
     b=$!
-    pids="$pids $a $b"
+    pids="$pids $b"
     sleep 1
     send STOP $a
     sleep 4
