@@ -2,7 +2,7 @@
  *
  *     PATH.fence.lock   empty; its flock is the fence, and is held while a caller writes
  *     PATH.fence        one line: the highest token so far, in decimal digits
- *     PATH.fence.new    the next PATH.fence; whoever has the flock may replace it
+ *     PATH.fence.new    the next PATH.fence; the process with the flock may replace it
  *
  * PATH.fence is only read and replaced under the flock.  The new one is fsynced before
  * it is renamed, and the folder after that: a process may be killed, or the machine
