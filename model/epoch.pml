@@ -11,15 +11,15 @@
  *
  * Assumed: deadlines are right as long as the data are (lease.pml); the server knows that
  * the namespace was in use (the canary); data are replaced only by a restart, which breaks all
- * connections; a message that grants a place is not read before ENTER is answered if data are lost
- * between them (OVERTAKEN: the code does not ensure that).
+ * connections.
  * Left out: tokens, which jump; read-only clients; claims; pieces; Sentinels and replicas; a
  * server's clock that is set.
  *
  * good: NLOSS=1
  * broken NO_GRACE NLOSS=1: the server grants at once after it lost data
  * broken LATE_RECLAIM NLOSS=1: places are reclaimed after the grace period
- * limit OVERTAKEN NLOSS=1: a message grants a place before ENTER is answered, and then data are lost
+ * broken OVERTAKEN NLOSS=1: what a message granted before ENTER was answered counts after a loss, too
+ * broken SAME_SECRET NLOSS=1: so does such a message that is read only after the place was reclaimed
  * broken NO_EPOCH NLOSS=1: calls and answers do not carry the epoch
  *
  * actions
@@ -27,7 +27,7 @@
  *     begin_epoch  src/store/redis/scripts/hello.lua; may_have_lost_data in src/store/redis/scripts/server.lua
  *     take_hello  take_hello in src/store/redis/session/hello.c
  *     reclaim    src/store/redis/scripts/reclaim.lua; hf_redis_reclaim, put_down in src/store/redis/session/reclaim.c
- *     reclaimed  on_reclaimed in src/store/redis/session/reclaim.c; hf_redis_reclaimed in src/store/redis/session/session.c
+ *     reclaimed  hf_served_forget_overtaking in src/store/served/place.c; on_reclaimed in src/store/redis/session/reclaim.c; hf_redis_reclaimed in src/store/redis/session/session.c
  *     renew      src/store/redis/scripts/renew.lua; hf_redis_renew in src/store/redis/session/renew.c
  *     extend     hf_redis_session_renewed, hf_redis_session_extend in src/store/redis/session/session.c
  *     refused    refusal in src/store/redis/scripts/base.lua
@@ -150,7 +150,10 @@ inline reclaim() {
 inline reclaimed() {
     unreclaimed = false;
 #ifndef OVERTAKEN
-    if :: knows == ASKED -> told = false; message = false :: else fi;
+    if :: knows == ASKED -> told = false :: else fi;
+#endif
+#ifndef SAME_SECRET
+    if :: knows == ASKED -> message = false :: else fi; /* it has another secret now */
 #endif
     extend()
 }

@@ -219,6 +219,52 @@ static void test_data_are_lost_with_the_clock_behind_the_tokens(void **state)
     server_expect_empty();
 }
 
+/* The message that grants a place overtakes the answer to its ENTER.  Then that answer is
+ * lost, and so are all data, and another client queues up before ENTER is repeated. */
+static void test_a_grant_that_overtook_its_enter_is_lost(void **state)
+{
+    static struct actor holder, waiter, other;
+    struct tcpproxy    *proxy = tcpproxy_start(server_address(), "SUBSCRIBE");
+
+    (void)state;
+    actor_open(&holder, 3 * TTL_MS, "overtaken");
+    actor_open(&other, 3 * TTL_MS, "overtaken");
+    actor_open_at(&waiter, tcpproxy_address(proxy), 3 * TTL_MS, "overtaken");
+    actor_take(&holder);
+    actor_queue(&waiter, 1); /* it subscribes */
+    actor_give(&holder);
+    actor_await(&waiter, HF_HELD);
+    actor_give(&waiter);
+    actor_take(&holder);
+
+    tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_PLAIN);
+    uint64_t heard = tcpproxy_bytes(proxy, TCPPROXY_DOWN, TCPPROXY_MARKED);
+    assert_int_equal(hf_acquire_start(waiter.lock, ACTOR_LIMIT_MS), 0);
+    poll(NULL, 0, 100); /* its ENTER is in line */
+    actor_give(&holder);
+    poll(NULL, 0, 100);
+    assert_true(tcpproxy_bytes(proxy, TCPPROXY_DOWN, TCPPROXY_MARKED) > heard);
+    redis_do("FLUSHALL");
+    tcpproxy_refuse(proxy, true);
+    tcpproxy_drop(proxy, TCPPROXY_ALL);
+    assert_int_equal(hf_acquire_start(other.lock, ACTOR_LIMIT_MS), 0);
+    poll(NULL, 0, 100);
+    assert_int_equal(hf_ahead(other.lock), 0);
+    tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
+    tcpproxy_refuse(proxy, false);
+
+    actor_await(&other, HF_HELD);
+    assert_int_equal(hf_state(waiter.lock), HF_WAITING);
+    actor_give(&other);
+    actor_await(&waiter, HF_HELD);
+    actor_give(&waiter);
+    actor_close(&holder);
+    actor_close(&other);
+    actor_close(&waiter);
+    tcpproxy_stop(proxy);
+    server_expect_empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_a_newcomer_with_a_shorter_lease_after_lost_data),
         cmocka_unit_test(test_scripts_are_flushed_during_hand_overs),
         cmocka_unit_test(test_the_connection_breaks_before_the_lock_is_reclaimed),
+        cmocka_unit_test(test_a_grant_that_overtook_its_enter_is_lost),
         cmocka_unit_test(test_data_are_lost_while_nothing_is_held),
         cmocka_unit_test(test_data_are_lost_with_the_clock_behind_the_tokens),
     };

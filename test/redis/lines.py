@@ -175,12 +175,13 @@ class Session:
             self.short = True
         return ret
 
-    def hello(self, ttl=TTL, longest=0, grace=0, connection=None, history=(), read_only=False):
+    def hello(self, ttl=TTL, longest=0, grace=0, connection=None, history=(), read_only=False,
+              config_epoch=""):
         """On a new connection.  `history`: its length, and 1 if that counts only after lost data."""
         self.connection = connection or self.connection + 1
         self.short = not history
         ret = self.call("hello", ttl, longest, grace, self.token,
-                        *[*history, "", 0][:2], int(read_only))
+                        *[*history, "", 0][:2], int(read_only), config_epoch)
         self.short = True
         if ret[0] == 0:
             self.epoch = ret[1]

@@ -76,6 +76,22 @@ def another_server_with_the_same_data():
 
 
 @case
+def sentinels_name_the_same_server_again():
+    """It was replaced meanwhile, and does not know it: another server may have granted everything."""
+    there = space()
+    a, b = Session(there), Session(there)
+    assert a.hello(config_epoch=1)[2] == 0
+    held = a.enter(1, "m")
+    assert a.hello(config_epoch=1)[2] == b.hello(config_epoch=1)[2] == 0, "nothing is lost"
+    b.enter(1, "n")
+    assert TTL // 2 < a.hello(config_epoch=3)[2] <= TTL
+    assert b.renew() == [1] and b.enter(2, "o").code == 1
+    assert b.hello(config_epoch=3)[0] == 0 and b.enter(2, "o").state == "w"
+    assert b.reclaim() == [0, 0, 2] and a.reclaim((1, held, "1", "m", "")) == [0, 0, 0]
+    assert Session(there).hello()[0] == 0 and a.renew()[0] == 0, "without Sentinels nothing is compared"
+
+
+@case
 def the_last_writes_are_lost():
     """a released it and b got it; then a server takes over that lacks both writes."""
     there = space()

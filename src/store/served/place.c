@@ -115,6 +115,17 @@ void hf_served_reread_all(struct hf_served *served)
     hf_served_watch_store_ring(served);
 }
 
+/* The new secret: the message may still be on its way to us. */
+void hf_served_forget_overtaking(struct hf_served *served)
+{
+    for (size_t i = 0; i < HF_SERVED_BUCKETS && served->places > 0; i++)
+        for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
+            if (at->seq == 0) {
+                at->granted = false;
+                at->grant_secret = draw_secret(served);
+            }
+}
+
 void hf_served_grant_secret(const struct hf_served_place *place,
                             char                          ret[HF_SERVED_GRANT_SECRET])
 {

@@ -78,6 +78,10 @@ void hf_served_place_notify(struct hf_served_place *place);
 /* Messages may have been missed: every waiter reads its place again. */
 void hf_served_reread_all(struct hf_served *served);
 
+/* Data were lost: a message that grants a place, and overtakes the answer to its ENTER,
+ * counts no longer.  The place may be lost, and ENTER will be called again. */
+void hf_served_forget_overtaking(struct hf_served *served);
+
 /* Handle a message.  False: it is none of these:
  *
  *     g <id> <slot> <since> <grant secret>   the place is granted

@@ -14,6 +14,7 @@
 -- id.  No word and no name contains a newline, so no two fields can be the same.
 --   layout   of all this: LAYOUT                           ttl     longest of the leases u_
 --   run      "<run id>:<replication id>" of the server that wrote the data
+--   config_epoch  of the Sentinels, if there are any, when they named that server
 --   epoch    changes when data were lost
 --   last     highest token ever given out; every change of a line raises it, so it also tells
 --            whether anything has changed

@@ -6,12 +6,14 @@
 --      7 no token given out so far is higher, as far as we know
 --      8 how many history entries to keep; empty: leave that alone  9 only if data were lost (1)
 --      10 we are a read-only client (1)
+--      11 the config epoch under which Sentinels named this server; empty: there are none
 -- -> { 0, epoch, grace period left, messages sent to us, longest ttl, patience, token }, and
 --    no token given out so far is higher; { 2 } the session is dead; { 3 } somebody is ending
 --    it by its session key; { 7, layout, ours, sessions, when the last of them ends } another
 --    version of Holdfast wrote the data
 --
--- If another server wrote the data, the latest writes may be lost.  So tokens jump, and
+-- If another server wrote the data, or this one before it was replaced and named again by
+-- Sentinels, the latest writes may be lost.  So tokens jump, and
 -- nothing is granted until every lease from before has ended or its places are reclaimed
 -- (reclaim.lua): the grace period.  A read-only client may have any ttl, and must not decide
 -- how long that takes.  If it is the first to find the loss, the first client that locks
@@ -19,7 +21,7 @@
 local ttl, known, read_only = tonumber(ARGV[4]), ARGV[1], ARGV[10] == '1'
 
 local f = call('HMGET', state, 'run', 's\n' .. sid, 'grace', 'epoch', 'last', 'ttl', 'layout',
-               'history', 'read_only')
+               'history', 'read_only', 'config_epoch')
 local layout = tonumber(f[7] or f[5] and 0 or LAYOUT)
 local older = layout < LAYOUT
 if layout ~= LAYOUT then
@@ -35,7 +37,8 @@ local last = tonumber(f[5] or '0')
 head = { grace = f[3], epoch = f[4], history = f[8] }
 if known ~= '0' then begin_write() end
 local id, replid, before = run_id(), replication_ids()
-local other = may_have_lost_data(f[1], id, replid, before)
+local other = may_have_lost_data(f[1], id, replid, before) or
+              (ARGV[11] ~= '' and ARGV[11] ~= f[10])
 if other or older or (f[9] and not read_only) then
   local blank = not f[5] or f[9] == 'blank'
   local grace = blank and tonumber(ARGV[6]) or longest
@@ -62,6 +65,7 @@ if other or older or (f[9] and not read_only) then
   head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
   call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch,
        'grace', head.grace)
+  if ARGV[11] ~= '' then call('HSET', state, 'config_epoch', ARGV[11]) end
   call('HDEL', state, 'read_only')
   if deferred then call('HSET', state, 'read_only', deferred) end
   -- A master that was replaced gives out tokens until its clients have left it, which is

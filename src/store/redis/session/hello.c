@@ -112,7 +112,8 @@ static hf_time longest_known(const struct hf_redis *redis)
 
 /* The grace period to ask for, should the server have no data at all.  None is needed
  * if the namespace was never used since the server started, and the server has been up
- * for longer than any lease.  `first`: we have locked nothing so far. */
+ * for longer than any lease; unless another server may have been the master since.
+ * `first`: we have locked nothing so far. */
 static hf_time blank_grace(const struct hf_redis *redis, bool first)
 {
     const struct hf_redis_server_info *info = &redis->link.info;
@@ -121,7 +122,8 @@ static hf_time blank_grace(const struct hf_redis *redis, bool first)
 
     if (info->longest > longest)
         longest = info->longest;
-    if (!first || info->longest > 0 || info->promoted)
+    if (!first || info->longest > 0 || info->promoted ||
+        redis->link.master.config_epoch > 0)
         return longest;
     return up >= longest ? 0 : longest - (up > 0 ? up : 0);
 }
@@ -143,6 +145,10 @@ static void add_hello(struct hf_redis *redis, bool first)
         hf_redis_add(served, "");
     hf_redis_add_number(served, session->history_set);
     hf_redis_add_number(served, !session->locks);
+    if (redis->sentinel != NULL)
+        hf_redis_add_number(served, redis->link.master.config_epoch);
+    else
+        hf_redis_add(served, "");
 }
 
 static bool is_enter_among(const struct hf_requests *list)

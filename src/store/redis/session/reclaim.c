@@ -2,7 +2,8 @@
  *
  * Places that we have left meanwhile are not sent.  If the server still has them, it
  * deletes them.  Of a place whose ENTER was never answered we know only the id: the
- * server keeps it, if it has it.
+ * server keeps it, if it has it.  If a message has granted it already, that grant may be
+ * lost with the place, so it is forgotten.
  *
  * There may be very many places, and a script blocks the server while it runs.  So they
  * are sent in pieces, ordered by the text of their ids, which is the server's order.
@@ -153,6 +154,7 @@ void hf_redis_reclaim(struct hf_redis *redis)
 {
     assert(redis->session.unreclaimed && redis->remote.dial->phase == HF_DIAL_GREETING);
     hf_redis_reclaim_end(redis);
+    hf_served_forget_overtaking(&redis->served);
     if (gather(&redis->session.reclaiming, &redis->served))
         put_down(redis);
     else

@@ -184,12 +184,18 @@ static void hello_again(struct hf_redis *redis)
         hf_redis_hello(redis);
 }
 
-/* Every call in flight gets the same answer; the first one is enough. */
+/* Every call in flight gets the same answer; the first one is enough.  With Sentinels the
+ * server may have been replaced and named again.  They are asked before the next hello,
+ * because it has to say the present config epoch. */
 void hf_redis_session_again(struct hf_served *served)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
 
-    if (redis->remote.dial->phase == HF_DIAL_READY)
+    if (redis->remote.dial->phase != HF_DIAL_READY)
+        return;
+    if (redis->sentinel != NULL)
+        hf_dial_break(redis->remote.dial, "has lost data");
+    else
         hello_again(redis);
 }
 

@@ -55,7 +55,7 @@ void hf_redis_session_init(struct hf_redis *redis);
 void hf_redis_session_begin(struct hf_redis *redis);
 void hf_redis_session_broken(struct hf_redis *redis);
 
-/* Say hello again on the same connection: the server has lost data. */
+/* Say hello again: the server has lost data.  Without Sentinels, on the same connection. */
 void hf_redis_session_again(struct hf_served *served);
 
 /* The session and all its places are gone: begin another one. */

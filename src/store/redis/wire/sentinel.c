@@ -2,14 +2,27 @@
  *
  * All of them are asked with every renewal, because a master that was replaced does not
  * know it: for ten seconds or more after a planned failover, otherwise for as long as
- * it is cut off.  We use the server that a majority names.  What we hold there is ours
+ * it is cut off.  We use the master that a majority names.  What we hold there is ours
  * for a ttl, counted from when we last asked a majority that named it.
+ *
+ * A master is a server and the config epoch under which it was named.  Every failover
+ * has a higher one, and no Sentinel goes back to a lower one.  The server alone would not
+ * do: Sentinels may go back to it before it has become a replica, and it still has the
+ * data from when it was replaced.  So hello says the config epoch, and data of another
+ * one are treated as any that may lack the latest writes: with a grace period.
  *
  * That is safe.  A client that moves to a new master has asked a majority, too, before
  * its hello begins the grace period there.  At least one Sentinel answered both of us,
  * and it named the old master before the new one, because no Sentinel goes back.  So
  * our question was sent before that hello, and our ttl ends before the grace period
  * does.
+ *
+ * A question is two commands, since no single one returns both: SENTINEL MASTER still
+ * shows the old address while a failover is being completed.  Between the two the
+ * Sentinel may change its mind.  So the config epoch is read first: then the question
+ * was sent before the Sentinel left that one, which is all that the proof needs.  If we
+ * combine it with the address of a later master, that is another master to us, which is
+ * not named again, and our ttl there runs out.
  *
  * Happy path: we keep a connection to each, send a question, note the answer.
  * Failures: a Sentinel that does not answer is tried again after a pause.  Without a
@@ -35,10 +48,12 @@ static size_t majority(const struct hf_redis *redis)
 /* ---- Their answers ------------------------------------------------------------ */
 
 static bool names_master(const struct hf_redis_sentinel *sentinel,
-                         const struct hf_server         *server)
+                         const struct hf_redis_master   *master)
 {
-    return sentinel->named_at > 0 && strcmp(sentinel->master.host, server->host) == 0 &&
-           strcmp(sentinel->master.port, server->port) == 0;
+    return sentinel->named_at > 0 &&
+           sentinel->master.config_epoch == master->config_epoch &&
+           strcmp(sentinel->master.server.host, master->server.host) == 0 &&
+           strcmp(sentinel->master.server.port, master->server.port) == 0;
 }
 
 /* A Sentinel that agrees with the majority, counting answers to questions sent at
@@ -59,7 +74,7 @@ static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_t
 
 hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
 {
-    const struct hf_server         *here = &redis->remote.dial->here;
+    const struct hf_redis_master   *here = &redis->link.master;
     const struct hf_redis_sentinel *all = redis->sentinel;
     hf_time                         since = 0;
 
@@ -79,10 +94,24 @@ hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
 
 static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel);
 
+/* In the reply to SENTINEL MASTER, every name is followed by its value. */
+static bool take_config_epoch(struct hf_redis_sentinel *sentinel, const redisReply *reply)
+{
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        const redisReply *name = reply->element[i], *value = reply->element[i + 1];
+        if (name->type == REDIS_REPLY_STRING && value->type == REDIS_REPLY_STRING &&
+            strcmp(name->str, "config-epoch") == 0) {
+            sentinel->config_epoch = strtoull(value->str, NULL, 10);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take_name(struct hf_redis_sentinel *sentinel, const redisReply *reply)
 {
     const redisReply *host = reply->element[0], *port = reply->element[1];
-    struct hf_server *master = &sentinel->master;
+    struct hf_server *master = &sentinel->master.server;
 
     if (host->type != REDIS_REPLY_STRING || port->type != REDIS_REPLY_STRING ||
         host->len == 0 || host->len >= sizeof master->host ||
@@ -90,6 +119,7 @@ static bool take_name(struct hf_redis_sentinel *sentinel, const redisReply *repl
         return false;
     snprintf(master->host, sizeof master->host, "%s", host->str);
     snprintf(master->port, sizeof master->port, "%s", port->str);
+    sentinel->master.config_epoch = sentinel->config_epoch;
     sentinel->named_at = sentinel->call[0].sent;
     return true;
 }
@@ -100,7 +130,7 @@ static hf_time next_question(const struct hf_redis          *redis,
     hf_time soon =
         redis->config.ttl / 10 < 250 * HF_MS ? redis->config.ttl / 10 : 250 * HF_MS;
     bool agrees = redis->remote.dial->phase == HF_DIAL_READY &&
-                  names_master(sentinel, &redis->remote.dial->here);
+                  names_master(sentinel, &redis->link.master);
 
     return agrees ? sentinel->call[0].sent + redis->config.ttl / 3
                   : redis->remote.now + soon;
@@ -117,6 +147,20 @@ static void plan_question(struct hf_redis *redis, struct hf_redis_sentinel *sent
     sentinel->due = next_question(redis, sentinel);
 }
 
+/* What an error means is decided when the second command is answered. */
+static void on_config_epoch(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct hf_redis_sentinel *sentinel = data;
+    char                      why[HF_ERRMSG_MAX] = "does not tell its config epoch";
+
+    (void)redis;
+    sentinel->has_config_epoch = reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
+                                 take_config_epoch(sentinel, reply);
+    hf_redis_fault_text(reply, why, sizeof why);
+    if (reply != NULL && !sentinel->has_config_epoch)
+        hf_dial_say(&sentinel->conn.dial, why);
+}
+
 static void on_master_named(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_sentinel *sentinel = data;
@@ -128,8 +172,10 @@ static void on_master_named(struct hf_redis *redis, void *data, const redisReply
     enum hf_served_fault fault =
         hf_redis_fault_text(reply, server_text, sizeof server_text);
     sentinel->unknown = reply->type == REDIS_REPLY_NIL;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        take_name(sentinel, reply)) {
+    if (fault == HF_SERVED_FINE && !sentinel->unknown && !sentinel->has_config_epoch) {
+        hf_dial_break(dial, NULL);
+    } else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+               take_name(sentinel, reply)) {
         hf_dial_proven(dial);
         plan_question(redis, sentinel);
     } else if (sentinel->unknown) {
@@ -162,14 +208,17 @@ static void on_sentinel_auth(struct hf_redis *redis, void *data, const redisRepl
 
 static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
-    const char *argv[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redis->config.service };
+    const char *epoch[] = { "SENTINEL", "MASTER", redis->config.service };
+    const char *name[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redis->config.service };
 
     assert(sentinel->conn.first == NULL); /* one question at a time */
     if (sentinel->auth && !sentinel->greeted)
-        hf_redis_conn_auth(redis, &sentinel->conn, &sentinel->call[1], on_sentinel_auth,
+        hf_redis_conn_auth(redis, &sentinel->conn, &sentinel->call[2], on_sentinel_auth,
                            sentinel);
     sentinel->greeted = sentinel->auth;
-    hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[0], 3, argv, NULL,
+    hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[0], 3, epoch, NULL,
+                       on_config_epoch, sentinel);
+    hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[1], 3, name, NULL,
                        on_master_named, sentinel);
     sentinel->due = redis->remote.now + hf_redis_patience(&sentinel->conn.dial);
 }
@@ -233,9 +282,10 @@ static void follow_majority(struct hf_redis *redis)
     if (seeking && unknown >= majority(redis)) {
         hf_dial_refuse(dial, HF_ENOTFOUND, NULL);
     } else if (seeking && one != NULL) {
-        dial->here = one->master;
+        redis->link.master = one->master;
+        dial->here = one->master.server;
         hf_dial_look_up(dial);
-    } else if (!seeking && one != NULL && !names_master(one, &dial->here)) {
+    } else if (!seeking && one != NULL && !names_master(one, &redis->link.master)) {
         hf_dial_break(dial, "is not the master any more, say the Sentinels");
     } else if (ready && redis->remote.now >= redis->served.base.alive_until) {
         hf_dial_break(dial, "is no longer named by a majority of the Sentinels");

@@ -113,15 +113,23 @@ void hf_redis_messages_count(struct hf_redis *redis, uint64_t sent, uint64_t hea
 
 /* ---- sentinel.c: which server is the master ----------------------------------- */
 
+/* The same server under another config epoch is another master: see sentinel.c. */
+struct hf_redis_master {
+    struct hf_server server;
+    uint64_t         config_epoch; /* of the Sentinels: 0 until the first failover */
+};
+
 struct hf_redis_sentinel {
-    struct hf_redis_conn conn;     /* first: they are cast */
-    struct hf_redis_call call[2];  /* the question, AUTH */
-    hf_time              due;      /* READY: ask then, or stop waiting for the answer */
-    bool                 auth;     /* it wants our password ... */
-    bool                 greeted;  /* ... and has it */
-    bool                 unknown;  /* it knows no such service */
-    struct hf_server     master;   /* the one it named ... */
-    hf_time              named_at; /* ... when we sent that question; 0: never */
+    struct hf_redis_conn   conn;    /* first: they are cast */
+    struct hf_redis_call   call[3]; /* the two commands of a question; AUTH */
+    hf_time                due;     /* READY: ask then, or stop waiting for the answer */
+    bool                   auth;    /* it wants our password ... */
+    bool                   greeted; /* ... and has it */
+    bool                   unknown; /* it knows no such service */
+    bool                   has_config_epoch; /* the first command was answered: */
+    uint64_t               config_epoch;
+    struct hf_redis_master master;   /* the one it named ... */
+    hf_time                named_at; /* ... when we sent that question; 0: never */
 };
 
 int     hf_redis_sentinels_init(struct hf_redis *redis, uint64_t seed);
@@ -132,7 +140,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis);
 /* Ask all of them now.  The server that a majority names is looked up. */
 void hf_redis_sentinels_seek(struct hf_redis *redis);
 
-/* The latest time since when a majority, if asked then or later, has named the server in
+/* The latest time since when a majority, if asked then or later, has named the master in
  * use; 0: no majority does. */
 hf_time hf_redis_sentinels_since(const struct hf_redis *redis);
 
@@ -162,6 +170,7 @@ struct hf_redis_link {
     bool                        following;  /* we are on our way there */
     bool                        asking;     /* every call there begins with ASKING */
     bool                        introduced; /* the server has answered the greeting */
+    struct hf_redis_master      master;     /* named by the Sentinels: we go there */
     hf_time                     seek_began; /* when we began to ask the Sentinels */
     struct hf_redis_call        call[8];    /* of the greeting */
     int                         calls;      /* of them used */

@@ -62,6 +62,25 @@ static void a_grant_before_the_answer_to_enter(void **state)
     assert_int_equal(sfake.req[0].standing.ahead, 0);
 }
 
+/* Then the answer is lost, and so are the data: the repeated ENTER gets another place. */
+static void a_grant_before_the_answer_is_lost_with_the_data(void **state)
+{
+    char old[64];
+
+    (void)state;
+    served_ask(0, HF_ENTER, 1);
+    snprintf(old, sizeof old, "%s", grant(0));
+    assert_true(hf_served_message(&sfake.served, old));
+    hf_served_forget_overtaking(&sfake.served);
+    assert_true(hf_served_message(&sfake.served, old)); /* it was sent twice */
+    served_answer(0, "0", "w", "100", "-1", "9", "1", "2");
+    assert_int_equal(sfake.req[0].standing.state, HF_STAND_WAITS);
+    hf_served_forget_overtaking(&sfake.served); /* no longer unanswered: */
+    assert_true(hf_served_message(&sfake.served, grant(0)));
+    hf_served_forget_overtaking(&sfake.served);
+    assert_true(hf_served_place_find(&sfake.served, 1)->granted);
+}
+
 /* If replicas have to confirm it, a message alone does not grant. */
 static void a_grant_waits_for_replicas(void **state)
 {
@@ -321,6 +340,7 @@ int main(void)
         CASE(a_message_grants_without_a_call),
         CASE(a_message_without_the_secret_only_causes_a_read),
         CASE(a_grant_before_the_answer_to_enter),
+        CASE(a_grant_before_the_answer_is_lost_with_the_data),
         CASE(a_grant_waits_for_replicas),
         CASE(a_grant_before_the_answer_waits_for_replicas),
         CASE(a_grant_while_a_watch_reads),
