@@ -21,8 +21,8 @@
  * broken NO_RECLAIM NC=2 NCRASH=1: a client that reconnects does not release what it had left
  *
  * actions
- *     enter      enter, fits in src/store/postgres/schema.sql; hf_served_enter in src/store/served/verbs.c
- *     leave      leave, remove_place in src/store/postgres/schema.sql; hf_served_leave in src/store/served/verbs.c
+ *     enter      enter, enter_line, fits in src/store/postgres/schema.sql; hf_served_enter in src/store/served/verbs.c
+ *     leave      leave, leave_line, remove_place in src/store/postgres/schema.sql; hf_served_leave in src/store/served/verbs.c
  *     grant_waiters  grant_waiters in src/store/postgres/schema.sql
  *     believe    on_granted in src/store/served/place.c
  *     read       read in src/store/postgres/schema.sql; hf_served_read, take_note in src/store/served/answer.c

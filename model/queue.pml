@@ -3,7 +3,8 @@
  * Each client takes the lock ROUNDS times.  A call is one step of the server.  NLOST times
  * the connection breaks with a call in flight: the server carries the call out or not, and
  * the client does not learn which.  NEXPIRE times a session of a live client expires.
- * NCRASH clients die; their sessions expire later.  NBREAK times somebody deletes a place.
+ * NCRASH clients die; their sessions expire later.  NBREAK times somebody breaks a place, which
+ * writes to the folder, too.  NREAP times the server removes the folder, when it is empty.
  *
  * Shown: never two holders; every waiter gets the lock in the end; a release that answers 0
  * (S8) was not preceded by somebody else's grant.
@@ -18,12 +19,17 @@
  * good: NC=4
  * good: NC=3 NCRASH=1 NEXPIRE=1
  * good: NC=3 NBREAK=1 NEXPIRE=1
+ * good: NC=3 NLOST=1 NBREAK=1
+ * good: NC=2 ROUNDS=2 NLOST=1 NBREAK=1 NEXPIRE=1
+ * good: NC=2 ROUNDS=2 NLOST=1 NBREAK=1 NREAP=1
  * broken BLIND_RETRY NC=2 NLOST=1: a create without an answer is sent again
  * broken BLIND_WATCH NC=2: a watch is set without a check that the place still exists
  * broken ADOPT NC=2 NEXPIRE=1: a holder whose session died enters again, and holds on
  * broken LEAVE_FIRST NC=3 NBREAK=1: a release deletes the first place, whoever has it
  * broken NO_OWN_WATCH NC=3 NBREAK=1: a waiter is granted by an event, its own node unwatched
- * limit NC=2 NLOST=1 NBREAK=1: a place is broken, and the answer to its release is lost
+ * broken BLIND_LEAVE NC=2 NLOST=1 NBREAK=1: a node that is not found again counts as released
+ * broken NO_FOLDER NC=2 ROUNDS=2 NLOST=1 NBREAK=1 NREAP=1: so does one whose folder was removed
+ * limit BY_HAND NC=2 NLOST=1 NBREAK=1: somebody deletes a node, and does not write to the folder
  *
  * actions
  *     create     take_place, place_made in src/store/zookeeper/enter.c
@@ -34,13 +40,14 @@
  *     hear       hf_zk_decide, can_sleep in src/store/zookeeper/wait/decide.c; pass in src/store/zookeeper/wait/wait.c
  *     hold       hold_it in src/core/hold.c
  *     drop       on_drop in src/core/hold.c
+ *     infer      leave_recovered in src/store/zookeeper/leave.c
  *     delete     leave_place, place_deleted in src/store/zookeeper/leave.c
  *     left       on_left in src/core/hold.c
  *     gone       on_gone in src/core/hold.c; hf_zk_link_lose in src/store/zookeeper/wire/link.c
  *     expire     hf_zk_link_take_greeting in src/store/zookeeper/wire/link.c
  *     break_place hf_zk_break in src/store/zookeeper/others.c; on_own_node_news in src/store/zookeeper/watches/own_node.c
  *
- * of the model alone: crash, remove
+ * of the model alone: crash, remove, reap
  */
 #ifndef NC
 #define NC 2
@@ -60,6 +67,9 @@
 #ifndef NBREAK
 #define NBREAK 0
 #endif
+#ifndef NREAP
+#define NREAP 0
+#endif
 #define PLACES (NC * ROUNDS + NLOST + NEXPIRE + NBREAK)
 #define NOBODY 255
 #define BIT(number) (1 << (number))
@@ -72,7 +82,8 @@ bool dead[NC];                   /* this client's process has died */
 bool holds[NC];                  /* this client acts as the holder */
 bool victim[NC];                 /* its place was broken while it held the lock */
 bool passed[NC];                 /* somebody else was granted the lock since */
-byte lost, expired, crashed, broken;
+byte written;                    /* numbers, when the folder was last written; NOBODY: no folder */
+byte lost, expired, crashed, broken, reaped;
 
 inline remove(number) {
     nodes = nodes & ~BIT(number);
@@ -95,6 +106,7 @@ inline create(c) {
     assert(numbers <= PLACES);
     owner[numbers] = c;
     nodes = nodes | BIT(numbers);
+    if :: written == NOBODY -> written = numbers - 1 :: else fi;
     my = numbers
 }
 
@@ -105,6 +117,17 @@ inline recover(c) {
     :: my > 0 && owner[my] != c -> my--
     :: else -> break
     od
+}
+
+/* The node `was` is not there.  Did we delete it?  Not if somebody may have broken it. */
+inline infer(was) {
+#if defined(BLIND_LEAVE)
+    by_us = true
+#elif defined(NO_FOLDER)
+    by_us = was > written || written == NOBODY
+#else
+    by_us = was > written
+#endif
 }
 
 /* Places ahead, as bits. */
@@ -199,17 +222,27 @@ inline break_place() {
     if
     :: owner[n] != NOBODY ->
        if :: holds[owner[n]] -> victim[owner[n]] = true :: else fi;
-       remove(n)
+       remove(n);
+#ifndef BY_HAND
+       written = numbers
+#endif
     :: else
     fi;
     n = 0
+}
+
+/* Numbers start afresh then; tokens do not, and they are what counts here. */
+inline reap() {
+    reaped < NREAP && nodes == 0 && written != NOBODY ->
+    reaped++;
+    written = NOBODY
 }
 
 proctype client(byte c)
 {
     byte n, my, round;
     int  ahead, heard, deaf;
-    bool ours, found, adopts;
+    bool ours, found, adopts, by_us;
 
 next:
     if :: round == ROUNDS -> goto close :: else -> round++ fi;
@@ -283,7 +316,13 @@ unsure_left:
     atomic {
         if
         :: !alive[c] -> left(c, false); goto next
-        :: else -> recover(c); if :: my != 0 -> goto leave :: else -> left(c, true); goto next fi
+        :: else ->
+           n = my;
+           recover(c);
+           if
+           :: my != 0 -> n = 0; goto leave
+           :: else -> infer(n); n = 0; left(c, by_us); by_us = false; goto next
+           fi
         fi
     }
 close:
@@ -311,6 +350,7 @@ proctype administrator()
 end:
     do
     :: atomic { break_place() }
+    :: atomic { reap() }
     od
 }
 

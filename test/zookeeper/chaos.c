@@ -1,12 +1,14 @@
 /* chaos.c - locks of all kinds over connections that break at random: exclusion holds,
- * every release returns 0, and nothing is left at the end.
+ * every release returns 0, and nothing is left at the end.  The checker of test/chaos judges
+ * exclusion; a slot of the semaphore is a mutex of its own to it.
  *
  * The seed is printed, and HF_ZK_SEED sets it; HF_ZK_SECONDS sets how long it takes (6).
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
+#include "lib/disturb.h"
 #include "lib/promise.h"
+#include "lib/turns.h"
 #include "lib/witness.h"
-#include "lib/zkproxy.h"
 
 #include "base/random.h"
 
@@ -21,17 +23,17 @@
 
 enum kind { MUTEX_0, MUTEX_1, READ, WRITE, HALF, WHOLE, CLAIM_IT, KINDS };
 
-/* How much of each lock is in use, and its capacity. */
-static atomic_int used[KINDS];
 static const struct {
     const char *name;
-    enum kind   of; /* which `used` it counts in */
-    int         weight, capacity;
+    uint32_t    weight, capacity;
 } kinds[KINDS] = {
-    [MUTEX_0] = { "mutex-0", MUTEX_0, 1, 1 }, [MUTEX_1] = { "mutex-1", MUTEX_1, 1, 1 },
-    [READ] = { "shared", READ, 1, 1000 },     [WRITE] = { "shared", READ, 1000, 1000 },
-    [HALF] = { "half", HALF, 1, 2 },          [WHOLE] = { "half", HALF, 2, 2 },
-    [CLAIM_IT] = { "claim", CLAIM_IT, 1, 1 },
+    [MUTEX_0] = { "mutex-0", 1, 1 },
+    [MUTEX_1] = { "mutex-1", 1, 1 },
+    [READ] = { "shared", 1, UINT32_MAX },
+    [WRITE] = { "shared", UINT32_MAX, UINT32_MAX },
+    [HALF] = { "half", 1, 2 },
+    [WHOLE] = { "half", 2, 2 },
+    [CLAIM_IT] = { "claim", 1, 1 },
 };
 
 struct actor {
@@ -39,12 +41,12 @@ struct actor {
     struct zkproxy   *proxy;
     struct hf_client *client;
     struct hf_lock   *lock[KINDS];
+    struct turns      history, slot;
     uint64_t          seed;
     unsigned          had, missed;
 };
 
 static atomic_bool ending;
-static atomic_uint slots; /* slots of the semaphore, a bit for each in use */
 
 static int make(struct hf_client *client, enum kind kind, struct hf_lock **ret)
 {
@@ -66,31 +68,38 @@ static int make(struct hf_client *client, enum kind kind, struct hf_lock **ret)
     }
 }
 
-/* Inside the lock: what is in use must fit. */
+static void stay_a_moment(struct actor *actor)
+{
+    poll(NULL, 0, (int)(hf_random_next(&actor->seed) % 6));
+}
+
+/* From the downgrade on it is a reader: a turn of its own, with the same token, so without. */
+static void become_reader(struct actor *actor)
+{
+    int64_t begun = turns_now();
+
+    must(hf_downgrade(actor->lock[WRITE]) == 0);
+    turns_release(&actor->history, begun, 0);
+    turns_want(&actor->history, kinds[READ].name, 1, kinds[READ].capacity);
+    turns_grant(&actor->history, 0);
+    stay_a_moment(actor);
+}
+
 static void be_inside(struct actor *actor, enum kind kind)
 {
-    enum kind of = kinds[kind].of;
-    unsigned  slot = 0;
+    char name[16];
 
-    int sum = atomic_fetch_add(&used[of], kinds[kind].weight) + kinds[kind].weight;
-    if (sum > kinds[kind].capacity)
-        fprintf(stderr, "too many in %s: %d\n", kinds[kind].name, sum);
-    must(sum <= kinds[kind].capacity);
     if (kind == HALF) {
         must(hf_slot(actor->lock[kind]) >= 0 && hf_slot(actor->lock[kind]) < 2);
-        slot = 1u << hf_slot(actor->lock[kind]);
-        must((atomic_fetch_or(&slots, slot) & slot) == 0);
+        snprintf(name, sizeof name, "slot-%d", hf_slot(actor->lock[kind]));
+        turns_want(&actor->slot, name, 1, 1);
+        turns_grant(&actor->slot, 0);
     }
-    poll(NULL, 0, (int)(hf_random_next(&actor->seed) % 6));
-    if (kind == WRITE && hf_random_next(&actor->seed) % 2 == 0) {
-        atomic_fetch_sub(&used[of], kinds[WRITE].weight - kinds[READ].weight);
-        must(hf_downgrade(actor->lock[kind]) == 0);
-        poll(NULL, 0, (int)(hf_random_next(&actor->seed) % 6));
-        atomic_fetch_sub(&used[of], kinds[READ].weight);
-        return;
-    }
-    atomic_fetch_and(&slots, ~slot);
-    atomic_fetch_sub(&used[of], kinds[kind].weight);
+    stay_a_moment(actor);
+    if (kind == WRITE && hf_random_next(&actor->seed) % 2 == 0)
+        become_reader(actor);
+    if (kind == HALF)
+        turns_release(&actor->slot, turns_now(), 0);
 }
 
 static void *play(void *data)
@@ -102,10 +111,11 @@ static void *play(void *data)
         int       limit = (int)(hf_random_next(&actor->seed) % 400);
         if (limit < 50)
             limit = 0; /* a try */
-        int r = hf_acquire(actor->lock[kind], limit);
+        int r = turns_take(&actor->history, actor->lock[kind], kinds[kind].name,
+                           kinds[kind].weight, kinds[kind].capacity, limit);
         if (r == 0) {
             be_inside(actor, kind);
-            r = hf_release(actor->lock[kind]);
+            r = turns_give(&actor->history, actor->lock[kind]);
             if (r != 0)
                 fprintf(stderr, "release of %s: %s\n", kinds[kind].name, hf_errname(r));
             must(r == 0);
@@ -121,12 +131,17 @@ static void *play(void *data)
     return NULL;
 }
 
-static void actor_start(struct actor *actor, const struct actor *beside, uint64_t seed)
+static void actor_start(struct actor *actor, const struct actor *beside, uint64_t seed,
+                        const char *folder)
 {
     struct hf_options options = HF_OPTIONS_INIT;
-    char              url[64];
+    char              url[64], who[32];
 
     actor->seed = seed;
+    snprintf(who, sizeof who, "a%llu", (unsigned long long)seed);
+    assert_int_equal(turns_open(&actor->history, folder, who, who), 0);
+    snprintf(who, sizeof who, "a%llu-slot", (unsigned long long)seed);
+    assert_int_equal(turns_open(&actor->slot, folder, who, who), 0);
     if (beside != NULL) {
         actor->proxy = beside->proxy;
         actor->client = beside->client;
@@ -145,36 +160,8 @@ static void actor_stop(struct actor *actor)
     pthread_join(actor->thread, NULL);
     for (int kind = 0; kind < KINDS; kind++)
         hf_lock_free(actor->lock[kind]);
-}
-
-/* Disturb a connection, but never so long that a session expires. */
-static void disturb(struct zkproxy *proxy, uint64_t *seed)
-{
-    uint64_t nth = 1 + hf_random_next(seed) % 8;
-
-    switch (hf_random_next(seed) % 6) {
-    case 0:
-        zkproxy_drop(proxy);
-        break;
-    case 1:
-        zkproxy_rule(proxy,
-                     &(struct zkproxy_rule){ ZKPROXY_DROP_BEFORE, ZKPROXY_ANY, nth, 0 });
-        break;
-    case 2:
-        zkproxy_rule(proxy,
-                     &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, ZKPROXY_ANY, nth, 0 });
-        break;
-    case 3:
-        zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_CUT_DOWN, 0, nth * 37, 0 });
-        break;
-    case 4:
-        zkproxy_freeze(proxy, (enum zkproxy_way)(1 + nth % 3));
-        poll(NULL, 0, (int)nth * 5);
-        zkproxy_thaw(proxy);
-        break;
-    default:
-        zkproxy_delay(proxy, ZKPROXY_BOTH, (int)(nth % 3) * 3);
-    }
+    turns_close(&actor->history);
+    turns_close(&actor->slot);
 }
 
 static void exclusion_holds_over_random_cuts(void **state)
@@ -183,17 +170,20 @@ static void exclusion_holds_over_random_cuts(void **state)
     uint64_t     seed = given != NULL ? strtoull(given, NULL, 0) : hf_random();
     struct actor actor[ACTORS];
     unsigned     had = 0, missed = 0, faults = 0, kinds_left = 0;
+    char        *folder = turns_folder();
 
     (void)state;
+    assert_non_null(folder);
     print_message("# HF_ZK_SEED=%llu\n", (unsigned long long)seed);
     for (int i = 0; i < ACTORS; i++) {
         actor[i] = (struct actor){ 0 };
-        actor_start(&actor[i], i % 2 ? &actor[i - 1] : NULL, hf_random_next(&seed));
+        actor_start(&actor[i], i % 2 ? &actor[i - 1] : NULL, hf_random_next(&seed),
+                    folder);
     }
     hf_time end = hf_now() + (time != NULL ? atoi(time) : 6) * HF_SEC;
     while (hf_now() < end) {
         poll(NULL, 0, (int)(hf_random_next(&seed) % 40));
-        disturb(actor[hf_random_next(&seed) % ACTORS].proxy, &seed);
+        zkproxy_disturb(actor[hf_random_next(&seed) % ACTORS].proxy, &seed);
         faults++;
     }
     ending = true;
@@ -208,10 +198,11 @@ static void exclusion_holds_over_random_cuts(void **state)
     }
     print_message("# %u turns, %u not had, %u faults\n", had, missed, faults);
     for (int kind = 0; kind < KINDS; kind++) {
-        char folder[32];
-        snprintf(folder, sizeof folder, "/%s", kinds[kind].name);
-        kinds_left += witness_count(folder) > 0;
+        char path[32];
+        snprintf(path, sizeof path, "/%s", kinds[kind].name);
+        kinds_left += witness_count(path) > 0;
     }
+    assert_true(turns_judge(folder));
     assert_int_equal(kinds_left, 0);
     assert_int_equal(witness_await_watches(0), 0);
     assert_true(had > 50);

@@ -9,7 +9,7 @@
 
 Times are seconds of CLOCK_BOOTTIME, the same for all processes of a machine, in a
 namespace or not.  holder.c describes what a holder prints; cases are written as those of
-the command, see test/cli/hf.py.
+the command, see test/cli/hf.py.  Holders also write histories; judge(t) has them checked at the end of a case.
 """
 import random
 import subprocess
@@ -48,12 +48,12 @@ def url(servers, session):
 class Holder:
     """One process; `inside`: the command that runs it in a namespace."""
 
-    def __init__(self, test, mode, where, name="a", limit=PATIENCE, file=None, inside=()):
+    def __init__(self, test, mode, where, name="a", limit=PATIENCE, inside=()):
         self.test = test
         self.out = test.path(f"{len(test.started)}.out")
         self.err = self.out.with_suffix(".err")
         argv = [*inside, BUILD / "test/zookeeper/holder", mode, where, name, int(limit * 1000)]
-        argv += [file] if file is not None else []
+        test.env["HF_HISTORIES"] = str(histories(test))
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen([str(arg) for arg in argv], env=test.env,
                                             stdin=subprocess.PIPE, stdout=out, stderr=err)
@@ -101,28 +101,15 @@ class Holder:
         self.process.wait()
 
 
-def turns_taken(holders):
-    """Every turn of these, first granted first: (token, grant, end, result of release)."""
-    turns = []
-    for holder in holders:
-        for line in holder.out.read_text().splitlines():
-            word, *rest = line.split()
-            if word == "turn":
-                token, grant, end, deadline = map(int, rest[:4])
-                turns.append((token, grant, min(end, deadline), rest[4]))
-    return sorted(turns, key=lambda turn: turn[1])
+def histories(test):
+    folder = test.path("histories")
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
-def check_turns(test, holders, counter):
-    """No two at a time, tokens rise, none was lost, and the count is right."""
-    turns = turns_taken(holders)
-    for before, after in zip(turns, turns[1:]):
-        test.true(after[1] > before[2], f"two at a time: {before} {after}")
-        test.true(after[0] > before[0], f"the token falls: {before} {after}")
-    test.equal([turn for turn in turns if turn[3] != "0"], [], "turns lost")
-    test.equal([line for holder in holders for line in holder.said("failed")], [], "failures")
-    test.equal(int(counter.read_text()), len(turns), "the count")
-    return len(turns)
+def judge(test):
+    """When all its holders have ended."""
+    test.judge(histories(test))
 
 
 def random_name():

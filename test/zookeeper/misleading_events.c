@@ -1,5 +1,5 @@
-/* misleading_events.c - an event that another waiter of the session consumed, and a
- * delete that is really a downgrade. */
+/* misleading_events.c - an event that another waiter of the session consumed, one that the
+ * server does not send, and a delete that is really a downgrade. */
 /* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
@@ -29,6 +29,20 @@ static void settle(struct player *player)
         assert_int_equal(list(player, "nothing", &nothing), 0);
 }
 
+/* Wait until the holder hears of an ASK. */
+static void await_ask(struct player *player, const char *name, uint64_t id,
+                      struct request *held)
+{
+    struct request watching;
+
+    while (asked_of(held) == NULL) {
+        watch(player, name, held, &watching);
+        assert_true(player_await(player, &watching, LIMIT_MS));
+        assert_int_equal(look(player, name, id, held), 0);
+    }
+    assert_string_equal(asked_of(held), "please");
+}
+
 /* Another waiter of the session listens to our node before we do, and has already heard
  * of the ASK. */
 static void ask_that_another_waiter_heard_is_not_missed(void **state)
@@ -52,12 +66,42 @@ static void ask_that_another_waiter_heard_is_not_missed(void **state)
     assert_true(player_await(&b, &watching[0], LIMIT_MS));
     assert_int_equal(look(&b, "joined", mine, &first), 0);
     assert_true(is_granted(&first));
-    while (asked_of(&first) == NULL) {
-        watch(&b, "joined", &first, &watching[0]);
+    await_ask(&b, "joined", mine, &first);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* One SET_WATCHES sets the watches of both of our nodes, as of the creation of the second.
+ * The first was changed before that, so the server sends no event: it must be read.  (A place
+ * that has waited for over a second is read anyway, so this has to be quick once.) */
+static void ask_before_the_watch_was_set_is_not_missed(void **state)
+{
+    static const char *const early[] = { "early-0", "early-1", "early-2" };
+    struct player            a, b;
+    struct request           held[2], mine[2], watching[2];
+
+    (void)state;
+    open_as(&a, "");
+    open_as(&b, "");
+    enter(&a, "late", MUTEX, &held[1]);
+    for (int i = 0; i < 3; i++) {
+        uint64_t id = enter(&a, early[i], MUTEX, &held[0]);
+        uint64_t first = enter(&b, early[i], MUTEX, &mine[0]);
+        assert_int_equal(ask_for(&a, early[i], place_of(&mine[0]), "please"), 0);
+        uint64_t second = enter(&b, "late", MUTEX, &mine[1]);
+        to_watch(&watching[0], early[i], &mine[0]);
+        to_watch(&watching[1], "late", &mine[1]);
+        player_submit(&b, &watching[0]);
+        player_submit(&b, &watching[1]);
+        settle(&b);
+        assert_int_equal(leave(&a, early[i], id), 0);
         assert_true(player_await(&b, &watching[0], LIMIT_MS));
-        assert_int_equal(look(&b, "joined", mine, &first), 0);
+        assert_int_equal(look(&b, early[i], first, &mine[0]), 0);
+        assert_true(is_granted(&mine[0]));
+        await_ask(&b, early[i], first, &mine[0]);
+        end_watch(&b, &watching[1]);
+        assert_int_equal(leave(&b, "late", second), 0);
     }
-    assert_string_equal(asked_of(&first), "please");
     player_close(&a);
     player_close(&b);
 }
@@ -88,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ask_that_another_waiter_heard_is_not_missed),
+        cmocka_unit_test(ask_before_the_watch_was_set_is_not_missed),
         cmocka_unit_test(downgraded_kazoo_writer_still_blocks_a_mutex),
     };
 

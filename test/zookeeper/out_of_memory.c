@@ -31,7 +31,8 @@ static void open_as(struct player *player, const char *user)
     player_connect(player, server);
 }
 
-/* The WATCH goes on, or ends; a look afterwards shows that the lock is not ours. */
+/* The WATCH goes on, or ends without a grant; a look afterwards shows that the lock is not
+ * ours. */
 static void still_waits(struct player *player, const char *name, uint64_t id,
                         struct request *view, const struct request *watching)
 {
@@ -41,6 +42,8 @@ static void still_waits(struct player *player, const char *name, uint64_t id,
     for (int turns = 0; turns < 300 && !over; turns++)
         over = player_await(player, watching, 1);
     no_memory = false;
+    assert_false(over && watching->req.status == 0 && has_place(watching) &&
+                 is_granted(watching));
     assert_int_equal(look(player, name, id, view), 0);
     assert_false(is_granted(view));
 }

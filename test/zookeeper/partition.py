@@ -61,18 +61,16 @@ class Pairs:
             time.sleep(random.uniform(0, SESSION / 6))
         self.new = [Holder(t, "hold", servers(*new_servers, **more), name, inside=at(new))
                     for name in names]
-        self.tokens = [holder.said("held")[0][1] for holder in self.old]
 
     def check(self):
-        """Every old holder stopped before the new one began; returns (deadline, grant)s."""
+        """Every old holder has lost its lock to the new one; returns (deadline, grant)s.  The checker sees
+        whether it stopped in time."""
         found = []
-        for old, new, token in zip(self.old, self.new, self.tokens):
-            grant, next_token = new.until_says("held")
+        for old, new in zip(self.old, self.new):
+            grant, _ = new.until_says("held")
             lost, deadline, code = old.until_says("lost")
             self.test.equal(code, "HF_ELOST", "release")
-            self.test.true(deadline < grant, f"two holders for {deadline - grant:.3f} s")
             self.test.true(lost < deadline + LATE, f"LOST {lost - deadline:.3f} s late")
-            self.test.true(next_token > token, "the token falls")
             found.append((deadline, grant))
         for new in self.new:
             self.test.equal(new.release(), "0", "release")
@@ -157,6 +155,7 @@ def a_follower_is_cut_off_with_its_client(t):
         tell(cut_at, found)
         print(f"# pings were answered until {answered - cut_at:.2f} s, so a deadline of"
               f" ping + {SESSION} s is {max(answered + SESSION - g for _, g in found):.2f} s late")
+    judge(t)
     heal()
     print(f"# {CUTS} cuts, {len(margins)} holders: margin {min(margins):.3f} s at least,"
           f" {statistics.median(margins):.3f} median, {max(margins):.3f} at most; worked on for"
@@ -171,6 +170,7 @@ def a_follower_cannot_send_to_its_leader(t):
     quiet(pairs)
     cut_at = cut(follower, [leader, other], one_way=True)
     tell(cut_at, pairs.check())
+    judge(t)
     heal()
 
 
@@ -181,6 +181,7 @@ def a_follower_cannot_receive_from_its_leader(t):
     quiet(pairs)
     cut_at = cut([leader, other], follower, one_way=True)
     tell(cut_at, pairs.check())
+    judge(t)
     heal()
 
 
@@ -198,6 +199,7 @@ def clients_are_cut_off_in_one_or_both_directions(t):
     cut([1, 2, 3], DEAF, one_way=True)
     for pairs in several:
         tell(cut_at, pairs.check())
+    judge(t)
     heal()
 
 
@@ -216,6 +218,7 @@ def locks_survive_a_short_cut_and_one_that_leaves_a_server(t):
     time.sleep(LONG + 2)  # longer than a session lives without a server
     one.check_kept()
     again.check_kept()
+    judge(t)
     heal()
 
 
@@ -231,6 +234,7 @@ def the_leader_is_cut_off_with_clients(t):
     cut_at = cut(leader, [*others, NEW])
     for pairs in several:
         tell(cut_at, pairs.check())
+    judge(t)
     heal()
 
 

@@ -325,6 +325,8 @@ void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count)
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     assert(task->own->where == HF_ZK_NOWHERE);
+    task->own->token = 0; /* the new node gets a token of its own */
+    task->own->ctime = 0;
     task->error = 0;
     if (task->group != NULL)
         task->arrived = true; /* group.c makes it wait for the others */

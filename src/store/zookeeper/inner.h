@@ -71,7 +71,8 @@ struct hf_zk_task {
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
     void (*on_recovered)(struct hf_zk *zk, struct hf_zk_task *task);
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
-    const char *deleted; /* the path of the place */
+    const char               *deleted; /* the path of the place */
+    const struct hf_zk_entry *broken;  /* of BREAK: the place */
 
     struct hf_zk_group *group; /* NULL: it is in no group */
     struct hf_zk_task  *next_in_group;

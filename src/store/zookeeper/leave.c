@@ -2,7 +2,9 @@
  *
  * If the delete succeeds, the place was ours until now.  If the node is not there,
  * somebody took it from us.  After a delete whose answer was lost, recover.c comes
- * first.
+ * first.  If it does not find the node, either we deleted it or a BREAK did.  BREAK writes
+ * to the folder, so if nobody has done that since our place was made, it was us.
+ * Otherwise we cannot tell, and must not say that the lock was ours to the end.
  *
  * When half of a folder's numbers are used up, they start afresh as soon as nobody is in
  * it: node and folder are deleted in one step, which fails if there is any other node.
@@ -33,12 +35,14 @@ static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     struct hf_zk_own *own = task->own;
 
+    if (task->step != 0) /* it was deleted with the folder, and this found nothing */
+        error = HF_ZK_OK;
     switch (error) {
     case HF_ZK_OK:
         leave_end(zk, task, 0);
         break;
     case HF_ZK_NO_NODE:
-        leave_end(zk, task, task->step != 0 ? 0 : HF_ELOST);
+        leave_end(zk, task, HF_ELOST);
         break;
     default:
         if (error == HF_ZK_CONNECTION_LOSS)
@@ -90,7 +94,7 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
     (void)zk;
     if (reply->error == 0)
-        task->step = 1; /* the delete behind it will find nothing */
+        task->step = 1; /* the delete behind it will find nothing, whatever it answers */
 }
 
 /* The place, its companion, and the folder. */
@@ -136,13 +140,24 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_own_left_line(zk, own);
 }
 
+/* A folder that is gone, or is a new one, shows no BREAK. */
+static void leave_recovered(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_own *own = task->own;
+
+    if (own->where == HF_ZK_NOWHERE && own->token != 0 &&
+        task->line->written > own->token)
+        hf_zk_own_set(zk, own, HF_ZK_TAKEN);
+    leave_place(zk, task);
+}
+
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->own = hf_zk_own_find(zk, task->base.req->id);
     if (task->own == NULL) /* left already */
         hf_task_finish(&task->base, 0);
     else if (task->own->where == HF_ZK_UNSURE)
-        hf_zk_recover(zk, task, leave_place);
+        hf_zk_recover(zk, task, leave_recovered);
     else
         leave_place(zk, task);
 }

@@ -34,27 +34,83 @@ void hf_zk_list(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_scan(zk, task, on_scanned_to_list);
 }
 
-/* ---- BREAK: deleting a place -------------------------------------------------------- */
+/* ---- BREAK: deleting a place --------------------------------------------------------
+ *
+ * The same transaction writes the data of the folder, which it does not change: the folder's
+ * mzxid is then that of the last BREAK, and leave.c can tell that there was one.
+ */
+
+static void read_folder_to_break(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void place_changed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     hf_zk_answer_done(zk, task, error, HF_ENOTFOUND, "change");
 }
 
+/* The path of the node that goes with the place; NULL: there is none, or it has gone. */
+static const char *companion_to_break(const struct hf_zk_task *task, char *ret)
+{
+    if (task->broken->companion == NULL || task->step != 0)
+        return NULL;
+    hf_zk_path(task->line, task->broken->companion, ret);
+    return ret;
+}
+
+/* Without the right to write to the folder the place is broken all the same. */
+static void on_broken(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    enum { FOLDER, PLACE, COMPANION }; /* parts of the MULTI */
+    struct hf_zk_task *task = data;
+    char               path[HF_ZK_PATH_MAX];
+
+    if (reply->error == HF_ZK_BAD_VERSION) { /* somebody else has written to the folder */
+        read_folder_to_break(zk, task);
+    } else if (hf_zk_multi_error(reply, FOLDER) == HF_ZK_NO_AUTH) {
+        hf_zk_place_delete(zk, task, task->broken->path, companion_to_break(task, path),
+                           place_changed);
+    } else if (hf_zk_multi_error(reply, COMPANION) == HF_ZK_NO_NODE) {
+        task->step = 1; /* again, without it */
+        read_folder_to_break(zk, task);
+    } else {
+        place_changed(zk, task, reply->error);
+    }
+}
+
+static void on_folder_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_text  text = hf_zk_get_text(&reply->body);
+    struct hf_zk_stat  stat;
+    char               path[HF_ZK_PATH_MAX];
+    const char        *companion = companion_to_break(task, path);
+
+    hf_zk_get_stat(&reply->body, &stat);
+    if (reply->error != 0 || reply->body.bad) {
+        place_changed(zk, task, reply->error != 0 ? reply->error : HF_ZK_MARSHALLING);
+        return;
+    }
+    hf_zk_multi_begin(zk, &task->call[0], on_broken, task);
+    hf_zk_multi_set(zk, task->line->folder, text, stat.version);
+    hf_zk_multi_delete(zk, task->broken->path);
+    if (companion != NULL)
+        hf_zk_multi_delete(zk, companion);
+    hf_zk_multi_end(zk);
+}
+
+static void read_folder_to_break(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, task->line->folder, on_folder_read,
+                   task);
+}
+
 static void on_scanned_to_break(struct hf_zk *zk, struct hf_zk_task *task,
                                 const struct hf_zk_entries *entries)
 {
-    const struct hf_zk_entry *entry = hf_zk_entries_find(entries, task->base.req);
-    char                      companion[HF_ZK_PATH_MAX];
-
-    if (entry == NULL) {
+    task->broken = hf_zk_entries_find(entries, task->base.req);
+    if (task->broken == NULL)
         place_changed(zk, task, HF_ZK_NO_NODE);
-        return;
-    }
-    if (entry->companion != NULL)
-        hf_zk_path(task->line, entry->companion, companion);
-    hf_zk_place_delete(zk, task, entry->path, entry->companion != NULL ? companion : NULL,
-                       place_changed);
+    else
+        read_folder_to_break(zk, task);
 }
 
 void hf_zk_break(struct hf_zk *zk, struct hf_zk_task *task)

@@ -21,7 +21,7 @@
 
 #define LIMIT_MS 30000
 
-enum { DELETE = 2, CREATE = 1, EXISTS = 3, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
+enum { CREATE = 1, DELETE = 2, GET = 4, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
 
 const char *witness_server(void)
 {
@@ -122,7 +122,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret)
+static void look_in(struct zkraw *raw, const char *folder, struct witness *ret)
 {
     *ret = (struct witness){ 0 };
     begin(raw, CHILDREN, folder);
@@ -142,15 +142,16 @@ void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret)
     qsort(ret->name, ret->count, sizeof ret->name[0], by_name);
 }
 
-uint64_t witness_czxid_in(struct zkraw *raw, const char *path)
+size_t witness_read_in(struct zkraw *raw, const char *path, char *text, size_t room)
 {
-    begin(raw, EXISTS, path);
+    begin(raw, GET, path);
     raw->frame[raw->size++] = 0; /* no watch */
-    int32_t error = finish(raw);
-    if (error == NO_NODE)
-        return 0;
-    assert_int_equal(error, 0);
-    return (uint64_t)(uint32_t)zkraw_int(raw, 16) << 32 | (uint32_t)zkraw_int(raw, 20);
+    assert_int_equal(finish(raw), 0);
+    size_t size = (size_t)zkraw_int(raw, 16);
+    assert_true(size < room);
+    memcpy(text, raw->frame + 20, size);
+    text[size] = '\0';
+    return size;
 }
 
 void witness_look(const char *folder, struct witness *ret)
@@ -158,7 +159,7 @@ void witness_look(const char *folder, struct witness *ret)
     struct zkraw raw;
 
     open_raw(&raw);
-    witness_look_in(&raw, folder, ret);
+    look_in(&raw, folder, ret);
     zkraw_close(&raw);
 }
 
@@ -224,7 +225,7 @@ static bool delete_at_once(struct zkraw *raw, const char *folder)
     struct witness seen;
     char           path[512];
 
-    witness_look_in(raw, folder, &seen);
+    look_in(raw, folder, &seen);
     qsort(seen.name, seen.count, sizeof seen.name[0], last_first);
     begin_bare(raw, MULTI);
     for (size_t i = 0; i < seen.count; i++) {

@@ -42,10 +42,9 @@ int32_t witness_delete_in(struct zkraw *raw, const char *path);
  * this prefix and number. */
 void witness_recreate(struct zkraw *raw, const char *folder, const char *place,
                       int number);
-void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret);
 
-/* The zxid that created a node; 0: it does not exist. */
-uint64_t witness_czxid_in(struct zkraw *raw, const char *path);
+/* The data of a node, with a 0 behind them.  Returns how many bytes there are. */
+size_t witness_read_in(struct zkraw *raw, const char *path, char *text, size_t room);
 
 /* Send a command to the script that started the servers; the test fails if it fails.  The
  * answer stays there until the next command. */

@@ -75,7 +75,8 @@ struct hf_zk_line {
     bool                stale; /* something has changed since */
     uint32_t           *slot;  /* of a semaphore: those taken */
     size_t              slots, slot_room;
-    uint64_t            stamp; /* pzxid of the folder */
+    uint64_t            stamp;   /* pzxid of the folder */
+    uint64_t            written; /* its mzxid; UINT64_MAX: there is no folder */
 
     struct hf_zk_place_listener *listeners;
     struct hf_zk_listener        folder_listener; /* hears of every place */

@@ -86,6 +86,7 @@ static void clear_listing(struct hf_zk_line *line)
     line->count = line->head = line->slots = 0;
     line->stale = false;
     line->stamp = HF_ZK_STAMP_NONE;
+    line->written = UINT64_MAX;
 }
 
 /* `claim` is not a place itself if it belongs to one. */
@@ -131,6 +132,7 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
     if (body->bad)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
+    line->written = (uint64_t)stat.mzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
     drop_claim(line);
     match_places(line);

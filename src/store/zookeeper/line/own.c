@@ -61,7 +61,7 @@ static bool may_become(enum hf_zk_where from, enum hf_zk_where to)
     case HF_ZK_NOWHERE:
         return to != HF_ZK_NOWHERE;
     case HF_ZK_UNSURE:
-        return to == HF_ZK_NOWHERE || to == HF_ZK_THERE;
+        return to != HF_ZK_UNSURE;
     case HF_ZK_THERE:
         return to == HF_ZK_TAKEN || to == HF_ZK_UNSURE;
     case HF_ZK_TAKEN:
@@ -82,10 +82,6 @@ void hf_zk_own_set(struct hf_zk *zk, struct hf_zk_own *own, enum hf_zk_where whe
     zk->own_count -= may_be_there(own);
     own->line->own_count -= may_be_there(own);
     own->where = where;
-    if (where == HF_ZK_NOWHERE) { /* the next node gets a token of its own */
-        own->token = 0;
-        own->ctime = 0;
-    }
     zk->own_count += may_be_there(own);
     own->line->own_count += may_be_there(own);
 }

@@ -5,9 +5,11 @@
  *     from      to        when
  *     NOWHERE   THERE     it was created
  *               UNSURE    the answer to its create was lost
- *               TAKEN     a DOWNGRADE could not find it again
+ *               TAKEN     a DOWNGRADE, or a LEAVE of a lock that was broken, could not
+ *                         find it again
  *     UNSURE    THERE     recover.c found it; or the DOWNGRADE was answered
  *               NOWHERE   recover.c did not find it
+ *               TAKEN     recover.c found it, and then it was gone
  *     THERE     TAKEN     somebody else deleted it
  *               UNSURE    a DOWNGRADE is sent; the answer to a LEAVE, or about its slot,
  *                         was lost

@@ -3,7 +3,8 @@
  *
  *     UNSURE --barrier, listing: our uuid is not in it--> NOWHERE
  *        |                       it is: read the node
- *        +--the node is our session's--> THERE; another session's, or gone --> NOWHERE
+ *        +--the node is our session's--> THERE; another session's --> NOWHERE
+ *        +--it is gone by now--> TAKEN: what we sent before was over when we listed
  *
  * If we were about to take a slot, that node is read, too: does it have our uuid?
  */
@@ -33,7 +34,8 @@ static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
         return;
     }
     if (r < 0)
-        hf_zk_own_set(zk, own, HF_ZK_NOWHERE);
+        hf_zk_own_set(zk, own,
+                      reply->error == HF_ZK_NO_NODE ? HF_ZK_TAKEN : HF_ZK_NOWHERE);
     task->on_recovered(zk, task);
 }
 

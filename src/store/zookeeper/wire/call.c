@@ -128,14 +128,20 @@ void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *p
                      NULL); /* the next call reports errors */
 }
 
+static void put_set(struct hf_zk *zk, const char *path, const char *text, size_t size,
+                    int32_t version)
+{
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_bytes(&zk->calls.out, text, size);
+    hf_zk_put_int(&zk->calls.out, version);
+}
+
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data)
 {
     hf_zk_call_begin(zk, call, HF_ZK_SET_DATA, on_reply, data);
-    hf_zk_put_string(&zk->calls.out, path);
-    hf_zk_put_bytes(&zk->calls.out, text, size);
-    hf_zk_put_int(&zk->calls.out, version);
+    put_set(zk, path, text, size, version);
     hf_zk_call_end(zk);
 }
 
@@ -159,6 +165,13 @@ void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
 {
     put_part(zk, HF_ZK_CREATE2, false);
     put_create(zk, path, text, mode);
+}
+
+void hf_zk_multi_set(struct hf_zk *zk, const char *path, struct hf_zk_text text,
+                     int32_t version)
+{
+    put_part(zk, HF_ZK_SET_DATA, false);
+    put_set(zk, path, text.bytes, text.size, version);
 }
 
 static void put_path_part(struct hf_zk *zk, enum hf_zk_opcode opcode, const char *path)

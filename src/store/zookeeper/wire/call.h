@@ -71,6 +71,8 @@ void hf_zk_multi_begin(struct hf_zk *zk, struct hf_zk_call *call,
                        hf_zk_on_reply *on_reply, void *data);
 void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
                         enum hf_zk_mode mode);
+void hf_zk_multi_set(struct hf_zk *zk, const char *path, struct hf_zk_text text,
+                     int32_t version);
 void hf_zk_multi_delete(struct hf_zk *zk, const char *path);
 void hf_zk_multi_check(struct hf_zk *zk, const char *path);
 void hf_zk_multi_end(struct hf_zk *zk);
