@@ -1,21 +1,19 @@
 /* chaos.c - processes with every kind of lock of the file store are killed and stopped at
  * random.
  *
- * Each holder also locks a plain file, without waiting: that fails if another process
- * holds it at the same time.  And no waiter may miss its grant: one that was not woken
+ * Each process writes a history, which the checker of test/chaos judges; a slot of the
+ * semaphore counts as a mutex of its own there.  And no waiter may miss its grant: one that was not woken
  * finds out by itself after two seconds, so waits of that length must be rare.
  */
 /* one thread */
 #include "lib/temp_store.h"
+#include "lib/turns.h"
 
 #include "base/random.h"
-#include "holdfast.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,10 +28,15 @@ struct score {
     unsigned unwoken; /* waits that no wake-up ended */
 };
 
-static struct temp_store *temp;
-static struct score      *scores; /* shared by all processes */
-static uint64_t           dice;   /* each process has its own */
-static int                myself;
+/* A process, and those that replaced it. */
+static struct worker {
+    struct child child;
+    struct turns history, slot;
+} workers[WORKERS];
+
+static struct score  *scores; /* shared by all processes */
+static uint64_t       dice;   /* each process has its own */
+static struct worker *myself;
 
 static uint32_t roll(uint32_t sides)
 {
@@ -45,37 +48,44 @@ static uint32_t roll(uint32_t sides)
 struct kind {
     const char     *name;
     struct hf_shape shape;
-    int             how; /* of flock() */
 };
 
 static struct kind pick(void)
 {
     switch (roll(4)) {
     case 0:
-        return (struct kind){ "mutex", MUTEX, LOCK_EX };
+        return (struct kind){ "mutex", MUTEX };
     case 1:
-        return (struct kind){ "slots", semaphore(3, 1 + roll(2)), LOCK_EX };
+        return (struct kind){ "slots", semaphore(3, 1 + roll(2)) };
     case 2:
-        return (struct kind){ "rw", READER, LOCK_SH };
+        return (struct kind){ "rw", READER };
     default:
-        return (struct kind){ "rw", WRITER, LOCK_EX };
+        return (struct kind){ "rw", WRITER };
     }
 }
 
-/* The kernel releases the file lock of a killed process a moment after its place. */
-static int lock_file(const char *name, int slot, int how)
+/* A slot has one holder at a time. */
+static void take_slot(struct turns *history, int slot)
 {
-    char    ending[40];
-    hf_time end = hf_now() + 10 * HF_SEC;
+    char name[16];
 
-    snprintf(ending, sizeof ending, "-%s-%d", name, slot);
-    int fd = open(temp_file(temp, ending), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    must(fd >= 0);
-    while (flock(fd, how | LOCK_NB) < 0) {
-        must(hf_now() < end);
-        usleep(200);
-    }
-    return fd;
+    snprintf(name, sizeof name, "slot-%d", slot);
+    turns_want(history, name, 1, 1);
+    turns_grant(history, 0);
+}
+
+static void act(const struct kind *kind, const struct request *request)
+{
+    bool has_slot = kind->shape.capacity == 3 && kind->shape.weight == 1;
+
+    turns_grant(&myself->history, token_of(request));
+    if (has_slot)
+        take_slot(&myself->slot, slot_of(request));
+    if (roll(3) == 0)
+        usleep(roll(300));
+    if (has_slot)
+        turns_release(&myself->slot, turns_now(), 0);
+    turns_touch(&myself->history);
 }
 
 static void take_a_turn(struct player *player)
@@ -83,28 +93,31 @@ static void take_a_turn(struct player *player)
     struct kind    kind = pick();
     struct request request = { .req = { .op = HF_ENTER, .name = kind.name, .note = "" } };
     bool           patient = roll(8) != 0;
+    struct score  *score = &scores[myself - workers];
 
+    turns_want(&myself->history, kind.name, kind.shape.weight, kind.shape.capacity);
     request.req.id = ++player->ids;
     request.req.shape = kind.shape;
     while (player_run(player, &request) == HF_EDOWN)
         continue;
     must(request.req.status == 0);
+    turns_place(&myself->history);
     uint64_t id = request.req.id;
     hf_time  start = hf_now();
     bool     mine =
         wait_for_turn(player, kind.name, &request, patient ? LIMIT : (int)roll(3));
     must(mine || !patient);
-    scores[myself].waits++;
-    scores[myself].unwoken += hf_now() - start > NOT_TOLD;
-    if (mine) {
-        int slot = slot_of(&request);
-        int fd = lock_file(kind.name, slot >= 0 ? slot : 0, kind.how);
-        if (roll(3) == 0)
-            usleep(roll(300));
-        close(fd);
-    }
+    score->waits++;
+    score->unwoken += hf_now() - start > NOT_TOLD;
+    if (mine)
+        act(&kind, &request);
+    int64_t begun = turns_now();
     must(leave(player, kind.name, id) == 0);
-    scores[myself].turns++;
+    if (mine)
+        turns_release(&myself->history, begun, 0);
+    else
+        turns_fail(&myself->history, "gave up");
+    score->turns++;
 }
 
 static void work(struct child *parent)
@@ -124,14 +137,29 @@ static void work(struct child *parent)
 
 /* ---- Killing and stopping them ----------------------------------------------- */
 
-static void start(struct child *child, int number)
+static void start(struct worker *worker, const char *folder)
 {
-    uint64_t own = hf_random_next(&dice), here = dice;
+    static unsigned count;
+    uint64_t        own = hf_random_next(&dice), here = dice;
+    char            who[32], slot[sizeof who + 8];
 
-    myself = number;
+    snprintf(who, sizeof who, "w%u", ++count);
+    snprintf(slot, sizeof slot, "%s-slot", who);
+    assert_int_equal(turns_open(&worker->history, folder, who, who), 0);
+    assert_int_equal(turns_open(&worker->slot, folder, slot, slot), 0);
+    myself = worker;
     dice = own;
-    child_start(child, work);
+    child_start(&worker->child, work);
     dice = here;
+}
+
+/* It was killed, or has ended. */
+static void close_histories(struct worker *worker)
+{
+    turns_end(&worker->history);
+    turns_end(&worker->slot);
+    turns_close(&worker->history);
+    turns_close(&worker->slot);
 }
 
 static void stop_for_a_moment(const struct child *child)
@@ -143,32 +171,35 @@ static void stop_for_a_moment(const struct child *child)
 
 static void random_kills_and_stops_never_give_two_holders(void **state)
 {
-    struct child child[WORKERS];
     struct score sum = { 0 };
     unsigned     killed = 0;
+    char        *folder = turns_folder();
 
-    temp = *state;
+    (void)state;
     dice = hf_random();
     print_message("seed %llu\n", (unsigned long long)dice);
     scores = mmap(NULL, WORKERS * sizeof *scores, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(scores != MAP_FAILED);
+    assert_true(scores != MAP_FAILED && folder != NULL);
     for (int i = 0; i < WORKERS; i++)
-        start(&child[i], i);
+        start(&workers[i], folder);
     hf_time end = hf_now() + SECONDS * HF_SEC;
     while (hf_now() < end) {
-        int victim = (int)roll(WORKERS);
+        struct worker *victim = &workers[roll(WORKERS)];
         usleep(5000 + roll(20000));
         if (roll(4) == 0) {
-            stop_for_a_moment(&child[victim]);
+            stop_for_a_moment(&victim->child);
             continue;
         }
-        child_kill(&child[victim]);
-        start(&child[victim], victim);
+        child_kill(&victim->child);
+        close_histories(victim);
+        start(victim, folder);
         killed++;
     }
-    for (int i = 0; i < WORKERS; i++)
-        child_end(&child[i]);
+    for (int i = 0; i < WORKERS; i++) {
+        child_end(&workers[i].child);
+        close_histories(&workers[i]);
+    }
     for (int i = 0; i < WORKERS; i++) {
         sum.turns += scores[i].turns;
         sum.waits += scores[i].waits;
@@ -178,6 +209,7 @@ static void random_kills_and_stops_never_give_two_holders(void **state)
     print_message("%u turns, %u killed, %u not woken\n", sum.turns, killed, sum.unwoken);
     assert_true(sum.turns > 100 && killed > 10);
     assert_true(sum.unwoken * 20 <= sum.waits);
+    assert_true(turns_judge(folder));
 
     struct player  player;
     struct request all;

@@ -283,6 +283,9 @@ int hf_sq_session(struct hf_sq *sq)
 
     if (r < 0 || sq->sid != 0)
         return r;
+    r = hf_sq_db_check(&sq->db);
+    if (r < 0)
+        return r;
     hf_low_take();
     r = start_session(sq);
     hf_low_give();

@@ -17,7 +17,7 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, Iterator, Optional, Protocol
 
-from . import _c, _process
+from . import _c, _library, _process
 from ._errors import ForkedError, InvalidArgument, error_of
 from ._owned import NOTHING, Owned, wait_until_gone
 
@@ -56,6 +56,7 @@ class Client:
         self._born = _process.generation
         self._parts: weakref.WeakValueDictionary[int, Freeable] = weakref.WeakValueDictionary()
         message = ctypes.create_string_buffer(1024)
+        helper = guardian if isinstance(guardian, str) else _library.bundled_command() if guardian else None
         options = _c.Options(
             size=ctypes.sizeof(_c.Options),
             flags=(_c.GUARDIAN if guardian else 0) | (_c.INIT if init else 0),
@@ -63,7 +64,7 @@ class Client:
             command=encode(" ".join(sys.argv) if command is None else command),
             public_command=encode(os.path.basename(sys.argv[0]) if command is None else command),
             note=None if note is None else encode(note),
-            guardian=encode(guardian) if isinstance(guardian, str) else None,
+            guardian=encode(helper) if helper else None,
             error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
         self._prepare(options)
         self._as_parameter_ = Owned()

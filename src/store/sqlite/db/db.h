@@ -91,9 +91,11 @@ void hf_sq_checkpoint(struct hf_sq *sq, bool last);
  * what is missing, or replaces all tables but keeps the mark.  prepare() comes last.
  * `files` is lent until the database is closed. */
 #define HF_SQ_OLDER 1
-int  hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg);
-int  hf_sq_db_fill(struct hf_sq_db *db);
-int  hf_sq_db_prepare(struct hf_sq_db *db);
+int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg);
+int hf_sq_db_fill(struct hf_sq_db *db);
+int hf_sq_db_prepare(struct hf_sq_db *db);
+/* Are places found by their numbers?  HF_ECORRUPT: not all of them. */
+int  hf_sq_db_check(struct hf_sq_db *db);
 void hf_sq_db_close(struct hf_sq_db *db);
 
 /* The last text that any SQL returns, to be freed; NULL: it returns nothing. */

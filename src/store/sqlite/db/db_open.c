@@ -185,6 +185,22 @@ int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *er
     return r == 1 ? 0 : HF_ENOTFOUND;
 }
 
+/* SQLite trusts that rows are in order, and does not find those that damage has put
+ * elsewhere: a client would write its place where the next one does not look.  Few stores
+ * have more than 256 places, and to look for so many takes 0.15 ms. */
+int hf_sq_db_check(struct hf_sq_db *db)
+{
+    int64_t lost = 0;
+
+    int r =
+        ask_number(db,
+                   "SELECT count(*) FROM (SELECT line, seq FROM place LIMIT 256) AS a "
+                   "WHERE NOT EXISTS (SELECT 1 FROM place AS b "
+                   "WHERE b.line = a.line AND b.seq = a.seq)",
+                   &lost);
+    return r < 0 || lost == 0 ? r : hf_sq_db_fault(db, SQLITE_CORRUPT);
+}
+
 /* Numbers must not come again, so the mark of an older layout is kept. */
 static int make_tables(struct hf_sq_db *db, bool older)
 {

@@ -20,6 +20,10 @@
 #define FIRST_LOCK 120
 #define IN_USE     128 /* shared: by all that have the file open */
 
+/* SQLite's shared lock on the database itself, from its file format. */
+#define DB_SHARED      0x40000002
+#define DB_SHARED_SIZE 510
+
 /* The locks, as bits. */
 #define WRITER  0x01U
 #define READERS 0xf0U /* of the log */
@@ -28,6 +32,7 @@ struct hf_sq_shm {
     sqlite3_io_methods        methods;
     const struct hf_sq_files *files;
     struct hf_sq_index        index;
+    int                       db; /* the database, with a shared lock; -1: not open */
     bool                      read_only;
     bool                      in_use; /* we have the lock IN_USE */
     int                       error;  /* errno of the last write; 0: it succeeded */
@@ -157,6 +162,9 @@ static int close_shm(sqlite3_file *db, int remove)
     (void)remove; /* another process may be about to open it */
     if (shm->index.fd >= 0)
         hf_fork_close(shm->index.fd);
+    if (shm->db >= 0)
+        hf_fork_close(shm->db);
+    shm->db = -1;
     hf_sq_index_finish(&shm->index);
     shm->exclusive = shm->shared = 0;
     shm->early = shm->in_use = false;
@@ -164,11 +172,31 @@ static int close_shm(sqlite3_file *db, int remove)
     return SQLITE_OK;
 }
 
+/* SQLite's own lock on the database belongs to the process.  If there is another SQLite in
+ * the process, as in a Python that brings one, a close() there removes our lock, and it
+ * deletes the log, because nobody else seems to use the database.  This lock belongs to
+ * our descriptor, and keeps every SQLite from that.  We never need to exclude ourselves:
+ * a database is changed to have a log before its index is opened, and our handles do not
+ * delete the log (db_open.c). */
+static int share_db(struct hf_sq_shm *shm)
+{
+    char why[HF_ERRMSG_MAX];
+
+    if (shm->db < 0 &&
+        hf_sq_files_open(shm->files, shm->files->db, O_RDONLY, why, &shm->db) < 0)
+        return SQLITE_CANTOPEN;
+    return set_lock(shm->db, F_RDLCK, DB_SHARED, DB_SHARED_SIZE) ? SQLITE_OK
+                                                                 : SQLITE_BUSY;
+}
+
 static int open_shm(struct hf_sq_shm *shm)
 {
     char why[HF_ERRMSG_MAX];
 
     assert(shm->files != NULL && shm->index.count == 0);
+    int rc = share_db(shm);
+    if (rc != SQLITE_OK)
+        return rc;
     if (hf_sq_files_open(shm->files, shm->files->shm, O_RDWR, why, &shm->index.fd) < 0)
         return SQLITE_CANTOPEN;
     shm->read_only = (fcntl(shm->index.fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
@@ -200,7 +228,7 @@ void hf_sq_shm_wrap(sqlite3_file *db)
     struct hf_sq_shm *shm = shm_of(db);
 
     assert(usual_size > 0 && db->pMethods != NULL && db->pMethods->iVersion >= 2);
-    *shm = (struct hf_sq_shm){ .methods = *db->pMethods, .index.fd = -1 };
+    *shm = (struct hf_sq_shm){ .methods = *db->pMethods, .index.fd = -1, .db = -1 };
     shm->methods.xShmMap = map_shm;
     shm->methods.xShmLock = lock_shm;
     shm->methods.xShmBarrier = order_writes;
