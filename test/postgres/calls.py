@@ -36,7 +36,8 @@ Answer = collections.namedtuple(
 # All tables, by one snapshot.
 EVERYTHING = "SELECT json_build_object(" + ", ".join(
     f"'{table}', (SELECT coalesce(json_agg(x), '[]') FROM holdfast.{table} x)"
-    for table in ("session", "line", "place", "watch", "store_watcher", "head", "change_log")) + ")::text"
+    for table in ("session", "line", "place", "every_place", "bias", "watch", "store_watcher", "head",
+                  "change_log")) + ")::text"
 
 NAMES = ("hello", "reclaim", "renew", "messages", "expire", "expire_silent", "sweep", "bye", "enter", "leave",
          "read", "downgrade", "watch", "break_place", "ask", "verify", "list", "watch_store", "keep_history",
@@ -47,6 +48,19 @@ def call(link, function, *args):
     """Rows."""
     places = ", ".join(f"${i + 1}" for i in range(len(args)))
     return link.call(f"SELECT * FROM holdfast.{function}({places})", *args)
+
+
+def answer(text):
+    """The text about a place."""
+    fields = text.split(" ", 7)
+    fields += [None] * (8 - len(fields))
+    return Answer(*(field if field is None or i in (1, 7) else int(field) for i, field in enumerate(fields)))
+
+
+def left(text):
+    """The text that leave() returns: (code, lost)."""
+    code, *lost = text.split(" ")
+    return int(code), lost == ["1"]
 
 
 class Space:
@@ -126,22 +140,22 @@ class Session:
 
     def enter(self, id, name, weight=1, capacity=1, claim=False, only_free=False, limit=0,
               note="", link=None):
-        return Answer(*self.call("enter", id, name, weight, capacity, claim, only_free, limit,
-                                 note, SECRET, link=link)[0])
+        return answer(self.call("enter", id, name, weight, capacity, claim, only_free, limit,
+                                note, SECRET, link=link)[0][0])
 
     def take(self, id, name, **more):
         """Claim it."""
         return self.enter(id, name, claim=True, only_free=True, **more)
 
-    def read(self, id, **more):
-        return Answer(*self.call("read", id, **more)[0])
+    def read(self, id, name="m", **more):
+        return answer(self.call("read", id, name, **more)[0][0])
 
-    def downgrade(self, id, weight, **more):
-        return Answer(*self.call("downgrade", id, weight, **more)[0])
+    def downgrade(self, id, weight, name="m", **more):
+        return answer(self.call("downgrade", id, name, weight, **more)[0][0])
 
     def leave(self, id, name, **more):
         """(code, lost)"""
-        return self.call("leave", id, name, **more)[0]
+        return left(self.call("leave", id, name, **more)[0][0])
 
     def watch(self, name, stamp=0, seq=0, **more):
         """(code, changed)"""
@@ -265,7 +279,7 @@ class Actor:
         return self.link.result()[0]
 
     def answer(self):
-        return Answer(*self.row())
+        return answer(self.row()[0])
 
 
 # ---- For each test ----------------------------------------------------------------------

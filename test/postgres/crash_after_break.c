@@ -21,7 +21,7 @@ static void break_first(const char *name)
 {
     assert_int_equal(
         postgres_number("SET synchronous_commit = off; SELECT holdfast.break_place('%s', "
-                        "(SELECT min(seq) FROM holdfast.place WHERE name = '%s' "
+                        "(SELECT min(seq) FROM holdfast.every_place WHERE name = '%s' "
                         "AND state = 'g'))",
                         name, name),
         0);
@@ -56,7 +56,7 @@ static void a_crash_does_not_undo_a_break(void **state)
         server_tell("restart");
         actor_await(&one, HF_LOST);
         assert_int_equal(server_holders("broken"), 1);
-        assert_int_equal(hf_release(one.lock), HF_ELOST);
+        assert_int_equal(actor_release(&one), HF_ELOST);
         assert_int_equal(hf_check(other.lock, ACTOR_LIMIT_MS), 0);
         actor_give(&other);
         server_await("broken", 0, 0);
@@ -87,20 +87,20 @@ static void a_crash_gives_no_slot_out_twice(void **state)
     open_slot(&third, "ttl=3s");
     actor_take(&one);
     actor_take(&two);
-    assert_int_equal(hf_acquire_start(third.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&third);
     server_await("slots", 2, 1);
     break_first("slots");
     actor_await(&third, HF_HELD);
     server_tell("restart");
     assert_int_equal(
-        postgres_number("SELECT slot FROM holdfast.place WHERE state = 'g' AND "
+        postgres_number("SELECT slot FROM holdfast.every_place WHERE state = 'g' AND "
                         "seq = %llu",
                         (unsigned long long)hf_token(third.lock)),
         hf_slot(third.lock));
     assert_int_not_equal(hf_slot(third.lock), hf_slot(two.lock));
     server_await("slots", 2, 0);
     actor_await(&one, HF_LOST);
-    (void)hf_release(one.lock);
+    (void)actor_release(&one);
     actor_give(&two);
     actor_give(&third);
     close_when_connected(&one);

@@ -208,6 +208,7 @@ def an_invalid_place_is_shown_and_can_be_broken(t):
             server.sql(f"ALTER TABLE holdfast.{table} DROP CONSTRAINT {name}", "strange")
     for weight, capacity in ((0, 1), (5, 1), (-3, 1), (2**40, 1), (1, 0), (1, -1), (7, 2**32 - 1)):
         holder = t.hold("a")
+        server.sql("SELECT holdfast.unfold(ARRAY['a'])", "strange")  # so it has a row of its own
         server.sql(f"UPDATE holdfast.place SET weight = {weight} WHERE name = 'a'", "strange")
         server.sql(f"UPDATE holdfast.line SET capacity = {capacity} WHERE name = 'a'", "strange")
         lock, = t.list()

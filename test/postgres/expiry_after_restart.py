@@ -19,7 +19,7 @@ server = None
 def renewals():
     """The renewal numbers of holder ("g") and waiter ("w")."""
     return dict(server.sql("SELECT t.state::text, s.renewal FROM holdfast.session s "
-                           "JOIN holdfast.place t USING (sid)"))
+                           "JOIN holdfast.every_place t USING (sid)"))
 
 
 def waiter_of_a_dead_holder(t, url):

@@ -179,7 +179,7 @@ def fence_blocks_neither_the_line_nor_other_locks():
     waiting = new.enter(1, "bank")
     assert waiting.state == "w"
     assert new.session.break_place("bank", token) == 0
-    later = new.session.read(1)
+    later = new.session.read(1, "bank")
     assert later.state == "g" and later.seq > token
     fence(new, 1, "another lock")
     add(old, 1)
@@ -202,7 +202,7 @@ def no_update_is_lost_when_many_take_turns():
             for turn in range(1, 26):
                 answer = actor.enter(turn, "bank")
                 while answer.state == "w":
-                    answer = actor.session.read(turn, link=actor.link)
+                    answer = actor.session.read(turn, "bank", link=actor.link)
                 actor.begin()
                 fence(actor, answer.seq)
                 add(actor, 1)
@@ -218,7 +218,7 @@ def no_update_is_lost_when_many_take_turns():
         thread.join()
     assert not faults, faults
     assert balance(actors[0]) == 200
-    assert there.counts()["place"] == 0
+    assert there.counts()["every_place"] == 0
 
 
 main()

@@ -8,7 +8,7 @@ FOLDER, where programs are built, does not matter here.  See calls.py and model.
 import random
 
 from calls import *  # noqa: F403
-from model import Model
+from model import Model, Quiet
 import pq
 
 
@@ -16,14 +16,14 @@ import pq
 def random_steps_do_what_the_model_does():
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"# --seed {seed} --steps {options.steps}")
-    model = Model(server(), random.Random(seed))
-    for i in range(options.steps):
-        try:
-            model.step()
-        except BaseException:
-            print(f"# at step {i}, {list(model.done)[-1]} was new last")
-            raise
-    model.finish()
+    for model in (Model(server(), random.Random(seed)), Quiet(server(), random.Random(seed))):
+        for i in range(options.steps):
+            try:
+                model.step()
+            except BaseException:
+                print(f"# at step {i} of {type(model).__name__}, {list(model.done)[-1]} was new last")
+                raise
+        model.finish()
 
 
 def refusal(function, *args):
@@ -88,11 +88,11 @@ def leave_needs_the_right_name_of_the_place():
     there = space()
     a, b, c = sessions(there, 3)
     a.enter(1, "mine"), b.enter(1, "theirs"), c.enter(1, "theirs")
-    a.enter(2, "gone"), a.outside("break_place", "gone", a.read(2).seq)
+    a.enter(2, "gone"), a.outside("break_place", "gone", a.read(2, "gone").seq)
 
     def state():
         return sorted((row["name"], row["used"], row["holders"], row["waiting"])
-                      for row in there.everything()["line"]), there.everything()["place"]
+                      for row in there.everything()["line"]), there.everything()["every_place"]
 
     before = state()
     for name in ("theirs", "gone", "nowhere"):
@@ -101,8 +101,8 @@ def leave_needs_the_right_name_of_the_place():
     assert a.leave(1, "theirs") == (0, False) and state() == before
     assert b.leave(1, "mine") == (0, False) and state() == before
     assert a.leave(2, "theirs") == a.leave(2, "gone") == (0, True) and state() == before
-    assert b.read(1).state == "g" and c.read(1).state == "w" and a.read(1).state == "g"
-    assert a.leave(1, "mine") == (0, False) and a.read(1).state == "-"
+    assert b.read(1, "theirs").state == "g" and c.read(1, "theirs").state == "w" and a.read(1, "mine").state == "g"
+    assert a.leave(1, "mine") == (0, False) and a.read(1, "mine").state == "-"
     there.drop()
 
 
@@ -185,7 +185,7 @@ def idle_lines_are_deleted():
     assert {row["name"] for row in there_is["line"]} == {"new", "held", "watched", "waited"}
     assert there_is["head"][0]["floor"] == tokens["idle"] - 2 * minute
     a.leave(4, "watched"), a.leave(3, "held"), a.leave(5, "waited")
-    assert b.read(1).state == "g"
+    assert b.read(1, "waited").state == "g"
     there.change("UPDATE holdfast.line SET last = 10 WHERE name = 'new'")
     there.change("UPDATE holdfast.head SET floor = $1", 10**17)
     a.sweep()
@@ -286,7 +286,7 @@ def a_later_layout_is_not_changed():
 def age(there):
     """Make the schema look as if an older version had made it, with objects that we do not have."""
     there.change("UPDATE holdfast.head SET version = $1", VERSION - 1)
-    there.change("ALTER TABLE holdfast.place DROP COLUMN weight CASCADE")
+    there.change("ALTER TABLE holdfast.place DROP COLUMN grant_secret CASCADE")
     there.change("CREATE TABLE holdfast.more AS SELECT 1 AS one")
     there.change("CREATE FUNCTION holdfast.verify(p_name text) RETURNS void LANGUAGE sql AS ''")
 
@@ -359,7 +359,7 @@ def recount_corrects_wrong_totals():
     a, b, c = sessions(there, 3)
     a.enter(1, "m"), b.enter(1, "m"), c.enter(1, "m")
     a.enter(2, "s", 2, 5), b.enter(2, "s", 2, 5), c.enter(2, "s", 2, 5)
-    a.enter(3, "lost"), b.enter(3, "right")
+    a.watch("lost"), a.enter(3, "lost"), b.enter(3, "right")  # a holder of a watched line has a row
     right = {row["name"]: [row[key] for key in ("used", "holders", "waiting")] for row in there.everything()["line"]}
     assert there.link.call("SELECT holdfast.recount()") == [(0,)]
     there.change("UPDATE holdfast.line SET used = 0, holders = -1, waiting = 7 WHERE name = 'm'")
@@ -371,11 +371,11 @@ def recount_corrects_wrong_totals():
     lines = {row["name"]: row for row in there.everything()["line"]}
     assert {name: [row[key] for key in ("used", "holders", "waiting")] for name, row in lines.items()} == \
         right | {"empty": [0, 0, 0]}
-    assert lines["s"]["last"] == c.read(2).seq and b.enter(9, "lost").state == "w"
+    assert lines["s"]["last"] == c.read(2, "s").seq and b.enter(9, "lost").state == "w"
     there.messages()
     there.change("DELETE FROM holdfast.place WHERE sid = $1", a.sid)  # its locks are free
     assert there.link.call("SELECT holdfast.recount()") == [(3,)]
-    assert (b.read(1).state, c.read(1).state, c.read(2).state, b.read(9).state) == ("g", "w", "g", "g")
+    assert (b.read(1).state, c.read(1).state, c.read(2, "s").state, b.read(9, "lost").state) == ("g", "w", "g", "g")
     assert sorted(there.messages()) == sorted([(b.sid, "n 1"), (c.sid, "n 2"), (b.sid, "n 9")])
     there.drop()
 
@@ -445,16 +445,48 @@ def functions_of_other_roles_are_never_called():
                  there.database)
     there.change("GRANT USAGE ON SCHEMA holdfast TO crook")
     there.change("GRANT EXECUTE ON FUNCTION holdfast.enter, holdfast.leave TO crook")
+    enter, leave = "SELECT holdfast.enter($1, 1, $2, $3, 1, 1, false, false, 0, '', '')", \
+        "SELECT holdfast.leave($1, 1, $2, $3)"
     with server().connect(there.database, "crook") as link:
-        for function in ("pg_notify(text, text)", "greatest(bigint, bigint)", "clock_timestamp()",
-                         "set_config(text, text, boolean)", "microseconds()",
-                         "current_setting(text)"):
-            link.call(f"CREATE FUNCTION mine.{function} RETURNS text LANGUAGE plpgsql AS "
-                      "$$ BEGIN RAISE EXCEPTION 'caught'; END $$")
+        shadow_everything(link)
         link.run("CREATE TEMP TABLE line (name text); CREATE TEMP TABLE place (name text)")
-        link.run("SET search_path = mine, pg_temp, pg_catalog")
-        assert call(link, "enter", a.sid, 1, 1, "m", 1, 1, False, False, 0, "", "")[0][1] == "g"
-        assert call(link, "leave", a.sid, 1, 1, "m")[0] == (0, False)
+        for path in ("mine, pg_temp, pg_catalog", "pg_temp, mine", "mine"):
+            link.run(f"SET search_path = {path}")
+            for id in range(8):  # the first way, the quick one, and with kept plans
+                assert link.call(enter, a.sid, id, path)[0][0][:3] == "0 g"
+                assert link.call(leave, a.sid, id, path) == [("0 0",)]
+            assert link.call(leave, a.sid, 99, path) == [("0 0",)], "no such place"
+    assert there.counts()["bias"] == 3, "they were quick"
+    with server().connect(there.database, "crook") as link:  # the traps work
+        link.run("SET search_path = mine, pg_catalog")
+        for trapped in ("1::bigint = 1::bigint", "'a' || 'b'", "current_setting('port')", "1::bigint + 1"):
+            assert refusal(link.call, f"SELECT {trapped}") == "P0001", trapped
+    there.drop()
+
+
+def shadow_everything(link):
+    """In schema mine: every operator and function of pg_catalog for the types that enter() and leave() use, and the
+    types themselves."""
+    link.run("CREATE FUNCTION mine.caught() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'caught'; END $$")
+    types = "('bool', 'int2', 'int4', 'int8', 'float8', 'text', 'unknown', 'timestamptz', 'name')"
+    operators = link.call(
+        "SELECT oprname::text, l.typname::text, r.typname::text, t.typname::text FROM pg_operator o "
+        "JOIN pg_type l ON l.oid = oprleft JOIN pg_type r ON r.oid = oprright JOIN pg_type t ON t.oid = oprresult "
+        f"WHERE oprnamespace = 'pg_catalog'::regnamespace AND l.typname IN {types} AND r.typname IN {types}")
+    assert len(operators) > 100
+    for i, (name, left, right, result) in enumerate(operators):
+        link.run(f"CREATE FUNCTION mine.o{i}(pg_catalog.{left}, pg_catalog.{right}) RETURNS pg_catalog.{result} "
+                 "LANGUAGE plpgsql AS $$ BEGIN PERFORM mine.caught(); END $$; "
+                 f"CREATE OPERATOR mine.{name} (FUNCTION = mine.o{i}, LEFTARG = pg_catalog.{left}, "
+                 f"RIGHTARG = pg_catalog.{right})")
+    for function in ("pg_notify(text, text)", "clock_timestamp()", "set_config(text, text, boolean)",
+                     "microseconds()", "current_setting(text)", "date_part(text, timestamptz)",
+                     "octet_length(text)", 'concat(VARIADIC "any")'.replace('"any"', "text[]"),
+                     "int8(float8)", "text(bigint)"):
+        link.run(f"CREATE FUNCTION mine.{function} RETURNS text LANGUAGE plpgsql AS "
+                 "$$ BEGIN PERFORM mine.caught(); END $$")
+    for name in ("text", "int8", "bool"):
+        link.run(f"CREATE DOMAIN mine.{name} AS pg_catalog.{name} CHECK (mine.caught() IS NOT NULL)")
 
 
 def add_options(parser):

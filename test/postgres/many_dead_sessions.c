@@ -49,7 +49,7 @@ static void dead_sessions_expire_together(void **state)
     assert_int_equal(hf_writer(writer.client, "crowd", &writer.lock), 0);
     assert_int_equal(server_holders("crowd"), count);
     hf_time start = hf_now();
-    assert_int_equal(hf_acquire(writer.lock, 60000), 0);
+    assert_int_equal(actor_acquire(&writer, 60000), 0);
     int ms = (int)((hf_now() - start) / HF_MS);
     print_message("# %d were dead, and the writer waited for %d ms\n", count, ms);
     assert_true(ms < 3 * TTL_MS);
@@ -69,12 +69,11 @@ static void a_waiter_with_a_short_ttl_outlives_a_long_lease(void **state)
     server_tell("sql SELECT code FROM holdfast.hello(" VERSION
                 ", '00000000000000aa', 1, %d, true, '')",
                 LONG_MS);
-    server_tell(
-        "sql SELECT code FROM holdfast.enter('00000000000000aa', 1, 1, 'long', 1, 1, "
-        "false, false, 0, '', '')");
+    server_tell("sql SELECT holdfast.enter('00000000000000aa', 1, 1, 'long', 1, 1, "
+                "false, false, 0, '', '')");
     actor_open(&waiter, SHORT_MS, "long");
     hf_time start = hf_now();
-    assert_int_equal(hf_acquire(waiter.lock, 2 * LONG_MS), 0);
+    assert_int_equal(actor_acquire(&waiter, 2 * LONG_MS), 0);
     print_message("# it waited for %d ms\n", (int)((hf_now() - start) / HF_MS));
     assert_true(hf_now() - start >= LONG_MS * HF_MS);
     actor_give(&waiter);
@@ -107,7 +106,8 @@ static void a_session_with_many_requests_is_lost_once(void **state)
     promise_use(server_url("ttl=15s"));
     player_open(&player);
     enter(&player, "first", MUTEX, &first);
-    server_tell("sql TRUNCATE holdfast.session, holdfast.line, holdfast.place");
+    server_tell("sql TRUNCATE holdfast.session, holdfast.line, holdfast.place, "
+                "holdfast.bias");
     for (size_t i = 0; i < REQUESTS; i++) {
         request[i].req = (struct hf_req){
             .op = HF_ENTER, .name = names[i], .id = ++player.ids, .shape = MUTEX

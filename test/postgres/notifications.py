@@ -12,7 +12,7 @@ server = None
 
 
 def places(state):
-    return server.sql("SELECT sid, id FROM holdfast.place WHERE name = 'job' AND state = $$%s$$" % state)
+    return server.sql("SELECT sid, id FROM holdfast.every_place WHERE name = 'job' AND state = $$%s$$" % state)
 
 
 @case

@@ -7,6 +7,7 @@ A commit may take long: because of the disk, a standby, or a debugger.  Other tr
 see uncommitted changes.  So places must be in the order of their commits, and every decision must
 be based on committed data.
 """
+import itertools
 import random
 import threading
 import time
@@ -14,11 +15,18 @@ import time
 from calls import *  # noqa: F403
 import pq
 
-DEADLOCK = "40P01"
+DEADLOCK, CONFLICT = "40P01", "40001"  # clients repeat a call after both
 
 
 def two(there):
     return Actor(there), Actor(there)
+
+
+def bias(session, name="m"):
+    """The session has used the line alone, so its next ENTER changes only the line's row."""
+    assert session.enter(1000, name).state == "g" and session.leave(1000, name) == (0, False)
+    line, = [row for row in session.space.everything()["line"] if row["name"] == name]
+    assert (line["sid"], line["connection"], line["id"]) == (session.sid, session.connection, None), line
 
 
 # ---- Slow commits ------------------------------------------------------------------------
@@ -141,29 +149,38 @@ def renewal_of(there, session):
 
 @case
 def a_session_that_expires_while_it_enters_leaves_no_place():
+    for biased in (False, True):
+        expires_while_it_enters(biased)
+
+
+def expires_while_it_enters(biased):
     there = space()
     a, b = two(there)
     with a, b:
         renewal = renewal_of(there, a.session)
+        if biased:
+            bias(a.session)
         a.begin()
         assert a.enter(1, "m").state == "g"
         b.start_outside("expire", a.session.sid, renewal)
         assert b.is_stuck()
         a.commit()
         assert b.row() == (True,)
-        assert there.counts()["place"] == 0
+        assert there.counts()["every_place"] == 0
         assert b.enter(1, "m").state == "g"
 
 
 @case
 def a_session_that_enters_while_it_expires_is_refused():
     there = space()
-    for end in ("COMMIT", "ROLLBACK"):
+    for end, biased in itertools.product(("COMMIT", "ROLLBACK"), (False, True)):
         a, b = two(there)
         with a, b:
+            if biased:
+                bias(a.session, f"{end} {biased}")
             b.begin()
             assert call(b.link, "expire", a.session.sid, renewal_of(there, a.session)) == [(True,)]
-            a.start_enter(1, end)
+            a.start_enter(1, f"{end} {biased}")
             assert a.is_stuck()
             b.link.run(end)
             assert a.answer().code == (2 if end == "COMMIT" else 0)
@@ -182,7 +199,7 @@ def expire_silent_limits_the_places_of_one_call():
     drawn = (renewal_of(there, dead[-1]), 10**6)
     there.grow_old()
     assert [me.expire_silent(drawn) for _ in range(4)] == [1, 2, 1, 0]
-    assert there.counts()["place"] == 0
+    assert there.counts()["every_place"] == 0
 
 
 @case
@@ -202,34 +219,93 @@ def a_session_that_renews_does_not_expire():
 
 @case
 def a_new_connection_waits_for_calls_of_the_old_one():
+    for biased in (False, True):
+        there = space()
+        a = there.session()
+        old, new = Actor(there, a), Actor(there, a)
+        with old, new:
+            if biased:
+                bias(a), bias(a, "free")
+            old.begin()
+            old.enter(1, "m")
+            new.start_outside("hello", VERSION, a.sid, a.connection + 1, 1000, False, "")
+            assert new.is_stuck()
+            old.commit()
+            assert new.row()[0] == 0
+            assert old.enter(2, "m").code == old.enter(2, "free").code == 3
+            assert old.session.leave(1, "m", link=old.link) == (3, False)
+            a.connection += 1
+            assert a.read(1).state == "g" and a.reclaim() == 0 and a.read(1).state == "-"
+
+
+@case
+def a_call_that_waits_for_hello_is_refused():
+    """Hello comes first, and the call of the older connection must see that when it goes on."""
     there = space()
     a = there.session()
     old, new = Actor(there, a), Actor(there, a)
+    bias(a)
     with old, new:
-        old.begin()
-        old.enter(1, "m")
-        new.start_outside("hello", VERSION, a.sid, a.connection + 1, 1000, False, "")
-        assert new.is_stuck()
-        old.commit()
-        assert new.row()[0] == 0
-        assert old.enter(2, "m").code == 3
-        a.connection += 1
-        assert a.read(1).state == "g" and a.reclaim() == 0 and a.read(1).state == "-"
+        new.begin()
+        assert call(new.link, "hello", VERSION, a.sid, a.connection + 1, 1000, False, "")[0][0] == 0
+        old.start_enter(1, "m")
+        assert old.is_stuck()
+        new.commit()
+        assert old.answer().code == 3
+        assert there.counts()["every_place"] == 0
 
 
 @case
 def a_session_key_waits_for_calls_of_the_owner():
+    for biased in (False, True):
+        there = space()
+        a = there.session()
+        owner, other = Actor(there, a), Actor(there, a)
+        with owner, other:
+            if biased:
+                bias(a)
+            owner.begin()
+            owner.enter(1, "m")
+            other.start_outside("bye", a.sid, None)
+            assert other.is_stuck()
+            owner.commit()
+            assert other.row()[0] == 0
+            assert owner.enter(2, "m").code == 2 and there.counts()["every_place"] == 0
+
+
+@case
+def a_place_stays_while_it_moves_out_of_the_row_of_its_line():
+    """Whatever happens at the same time to a holder in a biased line."""
     there = space()
-    a = there.session()
-    owner, other = Actor(there, a), Actor(there, a)
-    with owner, other:
-        owner.begin()
-        owner.enter(1, "m")
-        other.start_outside("bye", a.sid, None)
-        assert other.is_stuck()
-        owner.commit()
-        assert other.row()[0] == 0
-        assert owner.enter(2, "m").code == 2 and there.counts()["place"] == 0
+    a, b = two(there)
+    with a, b:
+        bias(a.session)
+        token = a.enter(1, "m").seq
+        b.begin()
+        assert b.enter(1, "m").state == "w"
+        c = there.session()
+        assert c.verify("m", token) and len(c.list("m")[1]) == 1, "the waiter is not there yet"
+        a.start("leave", 1, "m")
+        assert a.is_stuck()
+        b.commit()
+        assert a.row() == ("0 0",)
+        assert b.session.read(1).state == "g" and not c.verify("m", token)
+        assert there.messages()[-1][1].startswith("g 1 -1 ")
+
+
+@case
+def ids_that_are_used_twice_harm_only_their_session():
+    """No client of ours does that.  The session can still be ended, and its locks are free then."""
+    there = space()
+    a, b = there.session(), there.session()
+    for name in "mno":
+        bias(a, name)
+    for name in "mno":
+        assert a.enter(1, name).state == "g"
+    assert [b.enter(i, name).state for i, name in enumerate("mno")].count("w") == 1
+    assert a.bye() == 0
+    assert [row[6] for row in b.list()[1]] == ["g"] * 3
+    assert there.link.call("SELECT wrong FROM holdfast.overview(NULL)") == [(0,)]
 
 
 @case
@@ -283,7 +359,7 @@ CONSISTENT = """
                count(*) FILTER (WHERE state = 'w') AS waiting,
                coalesce(max(seq) FILTER (WHERE state = 'g') >
                         min(seq) FILTER (WHERE state = 'w'), false) AS bad
-        FROM holdfast.place WHERE state <> 'b' GROUP BY name) t ON t.name = l.name
+        FROM holdfast.every_place GROUP BY name) t ON t.name = l.name
 """
 
 
@@ -295,7 +371,7 @@ def check_consistent(link):
         assert [used, holders, waiting] == there[:3] and not there[3], (name, used, holders, there)
         assert used <= capacity, (name, used, capacity)
         total += holders
-    orphans = link.call("SELECT sid, name FROM holdfast.place t WHERE NOT EXISTS "
+    orphans = link.call("SELECT sid, name FROM holdfast.every_place t WHERE NOT EXISTS "
                         "(SELECT FROM holdfast.session s WHERE s.sid = t.sid)")
     assert not orphans, orphans
     return total
@@ -324,10 +400,10 @@ class Busy(threading.Thread):
                 self.done += 1
                 return call(self.link, function, *args)
             except pq.Error as error:
-                if error.code != DEADLOCK:
+                if error.code not in (DEADLOCK, CONFLICT):
                     raise
-                self.deadlocks += 1
-        raise AssertionError("deadlocks without end")
+                self.deadlocks += error.code == DEADLOCK
+        raise AssertionError("conflicts without end")
 
     def live(self):
         sid = f"{self.rng.getrandbits(64):016x}"
@@ -336,9 +412,14 @@ class Busy(threading.Thread):
         for id in range(1, 30):
             name = self.rng.choice(self.NAMES)
             way = self.rng.random()
-            if way < 0.6:
+            if way < 0.3:
                 self.call("enter", sid, 1, id, name, self.rng.randint(1, 3), 3, False, False, 0, "", SECRET)
                 mine.append((id, name))
+            elif way < 0.6:  # mutexes, which nobody holds for long
+                name = "mutex " + name
+                for _ in range(self.rng.randint(1, 3)):
+                    self.call("enter", sid, 1, 100 * id, name, 1, 1, False, False, 0, "", SECRET)
+                    self.call("leave", sid, 1, 100 * id, name)
             elif way < 0.8 and mine:
                 self.call("leave", sid, 1, *self.rng.choice(mine))
             elif way < 0.85:
@@ -418,7 +499,7 @@ def other_isolation_levels_are_refused():
         "expire": [a.sid, renewal_of(there, a)], "bye": [a.sid, 1],
         "expire_silent": [a.sid, "", [], []], "sweep": [1],
         "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, "", SECRET], "leave": [a.sid, 1, 1, "m"],
-        "read": [a.sid, 1, 1], "downgrade": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, 0],
+        "read": [a.sid, 1, 1, "m"], "downgrade": [a.sid, 1, 1, "m", 1], "watch": [a.sid, 1, "m", 0, 0],
         "break_place": ["m", seq], "ask": ["m", seq, ""], "watch_store": [a.sid, 1, 0, 0], "keep_history": [0],
         "history": [None, 0]}
     assert set(NAMES) - set(calls) == {"messages", "verify", "list"}  # these only read

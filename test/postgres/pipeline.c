@@ -44,7 +44,7 @@ static void close_all(void)
 
 static long places(void)
 {
-    return postgres_number("SELECT count(*) FROM holdfast.place WHERE name LIKE "
+    return postgres_number("SELECT count(*) FROM holdfast.every_place WHERE name LIKE "
                            "'flight-%%'");
 }
 
@@ -125,7 +125,7 @@ static void a_released_lock_can_be_acquired_again_at_once(void **state)
 
 /* ---- A fault in one request ---------------------------------------------------------------------- */
 
-/* `how` is executed when the place of the odd lock is inserted; `late`: at its commit. */
+/* `how` is executed when a place enters the line of the odd lock; `late`: at its commit. */
 static void set_trap(const char *how, bool late)
 {
     char name[16];
@@ -137,8 +137,8 @@ static void set_trap(const char *how, bool late)
                 "SECURITY DEFINER AS $$ BEGIN IF NEW.name = '%s' AND "
                 "nextval('trap.strike') = 1 THEN %s; END IF; RETURN NEW; END $$",
                 name, how);
-    server_tell("sql CREATE %s TRIGGER strike AFTER INSERT ON holdfast.place %s "
-                "FOR EACH ROW EXECUTE FUNCTION trap.strike()",
+    server_tell("sql CREATE %s TRIGGER strike AFTER UPDATE ON holdfast.line %s "
+                "FOR EACH ROW WHEN (NEW.last > OLD.last) EXECUTE FUNCTION trap.strike()",
                 late ? "CONSTRAINT" : "", late ? "DEFERRABLE INITIALLY DEFERRED" : "");
 }
 

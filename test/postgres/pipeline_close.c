@@ -71,8 +71,8 @@ static void close_waits_while_answers_come(void **state)
     server_tell("sql CREATE FUNCTION trap.strike() RETURNS trigger LANGUAGE plpgsql "
                 "SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(seconds) FROM trap.sleep; "
                 "RETURN NEW; END $$");
-    server_tell("sql CREATE TRIGGER strike AFTER INSERT ON holdfast.place FOR EACH ROW "
-                "EXECUTE FUNCTION trap.strike()");
+    server_tell("sql CREATE TRIGGER strike AFTER UPDATE ON holdfast.line FOR EACH ROW "
+                "WHEN (NEW.last > OLD.last) EXECUTE FUNCTION trap.strike()");
     while (leaves_a_session() && turn < TURNS)
         turn++;
     print_message("# at turn %d\n", turn);

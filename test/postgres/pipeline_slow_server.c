@@ -61,8 +61,8 @@ static void set_trap(void)
         "SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(seconds) FROM trap.sleep; "
         "IF EXISTS (SELECT FROM trap.forget) THEN EXECUTE 'DEALLOCATE hf_leave'; END IF; "
         "RETURN NEW; END $$");
-    server_tell("sql CREATE TRIGGER strike AFTER INSERT ON holdfast.place FOR EACH ROW "
-                "EXECUTE FUNCTION trap.strike()");
+    server_tell("sql CREATE TRIGGER strike AFTER UPDATE ON holdfast.line FOR EACH ROW "
+                "WHEN (NEW.last > OLD.last) EXECUTE FUNCTION trap.strike()");
 }
 
 static void remove_trap(void)

@@ -25,7 +25,7 @@ def use(t, pooler, params="?ttl=4s"):
 
 def leave_nothing(t):
     """A session may stay for a while: close does not wait long for bye."""
-    left = server.sql("SELECT (SELECT count(*) FROM holdfast.place), "
+    left = server.sql("SELECT (SELECT count(*) FROM holdfast.every_place), "
                       "(SELECT count(*) FROM holdfast.watch)")
     t.equal(left, [(0, 0)], "rows left")
 
@@ -119,8 +119,8 @@ def a_grant_and_an_ask_between_two_polls_are_both_noticed(t):
     waiter = t.start("run", "-w", "20", "a", "--", "sleep", "2")
     t.waiting("a", 1)
     time.sleep(0.5)
-    server.sql("SELECT holdfast.break_place('a', (SELECT min(seq) FROM holdfast.place)); "
-               "SELECT holdfast.ask('a', (SELECT max(seq) FROM holdfast.place), 'please')")
+    server.sql("SELECT holdfast.break_place('a', (SELECT min(seq) FROM holdfast.every_place)); "
+               "SELECT holdfast.ask('a', (SELECT max(seq) FROM holdfast.every_place), 'please')")
     t.equal(t.finish(holder).code, 79, "it was taken away")
     t.contains(t.finish(waiter).err, 'somebody asks for "a": please')
 

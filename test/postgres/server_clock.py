@@ -103,7 +103,7 @@ def no_lease_ends_by_the_servers_clock():
                                 env=os.environ | {"HOLDFAST_URL": url})
 
     def rows(state):
-        return there.link.call("SELECT count(*) FROM holdfast.place WHERE state = $1", state)[0][0]
+        return there.link.call("SELECT count(*) FROM holdfast.every_place WHERE state = $1", state)[0][0]
 
     def until(true):
         end = time.monotonic() + 20

@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""three - the rule of exclusion in three languages, on the same random lines.
+"""three - the rule of exclusion in C, in Lua and twice in SQL, on the same random lines.
 
     test/served/three.py FOLDER [--lines N] [--seed N] [CASE ...]
 
-The rule is written in C (core/line.c), in Lua for Redis, in SQL for PostgreSQL, and as simply as
-possible in rule.py.  A line begins empty.  Places enter, leave, are downgraded and are refused at
-random.  After each step all four must name the same holders, and both servers the same slots.
+The rule is written in C (core/line.c), in Lua for Redis, in SQL for PostgreSQL and for MariaDB, and
+as simply as possible in rule.py.  A line begins empty.  Places enter, leave, are downgraded and are
+refused at random.  After each step all must name the same holders, and all servers the same slots.
 FOLDER is where programs are built.
 """
 import collections
@@ -257,8 +257,8 @@ CREATE FUNCTION public.play(p_name text, p_steps json) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 DECLARE
     s       record;
-    v_code  integer;
-    v_state text;
+    v_answer text;
+    v_state  text;
 BEGIN
     FOR s IN SELECT * FROM json_to_recordset(p_steps) AS x(
         verb text, sid text, id bigint, weight bigint, capacity bigint, claim boolean,
@@ -266,17 +266,17 @@ BEGIN
     LOOP
         CASE s.verb
         WHEN 'enter' THEN
-            SELECT code, state INTO v_code, v_state
-            FROM holdfast.enter(s.sid, 1, s.id, p_name, s.weight, s.capacity, s.claim, s.only_free,
-                                s.most, s.id::text, 'secret');
+            v_answer := holdfast.enter(s.sid, 1, s.id, p_name, s.weight, s.capacity, s.claim,
+                                       s.only_free, s.most, s.id::text, 'secret');
+            v_state := split_part(v_answer, ' ', 2);
         WHEN 'leave' THEN
-            SELECT code INTO v_code FROM holdfast.leave(s.sid, 1, s.id, p_name);
+            v_answer := holdfast.leave(s.sid, 1, s.id, p_name);
         WHEN 'downgrade' THEN
-            SELECT code INTO v_code FROM holdfast.downgrade(s.sid, 1, s.id, s.weight);
+            v_answer := holdfast.downgrade(s.sid, 1, s.id, p_name, s.weight);
         END CASE;
-        RETURN NEXT format('%s %s', v_code, coalesce(v_state, '-')) || coalesce(
+        RETURN NEXT format('%s %s', split_part(v_answer, ' ', 1), coalesce(v_state, '-')) || coalesce(
             (SELECT string_agg(format(' %s:%s:%s:%s', note, state, weight, slot), '')
-             FROM holdfast.place WHERE name = p_name AND state <> 'b'), '');
+             FROM holdfast.every_place WHERE name = p_name), '');
     END LOOP;
 END $$
 """
@@ -311,6 +311,37 @@ def the_rule_in_SQL():
             rows = space.link.call("SELECT public.play($1, $2)", line.name,
                                    json.dumps([*postgres_steps(sessions, line)]))
             compare(line, [postgres_answer(text) for text, in rows])
+        space.drop()
+
+
+# ---- In MariaDB's SQL --------------------------------------------------------------------
+
+
+def mariadb_step(session, line, step):
+    """(code, state)"""
+    if step.verb == "enter":
+        answer = session.enter(step.id, line.name, *step.shape, step.only_free, step.limit,
+                               note=str(step.id))
+        return answer.code, answer.state
+    if step.verb == "leave":
+        return session.leave(step.id, line.name)[0], None
+    return session.downgrade(step.id, step.shape[0]).code, None
+
+
+@case
+def the_rule_in_SQL_of_MariaDB():
+    lines = module("mariadb", "calls")
+    import mariadb
+    with server(mariadb) as there:
+        space = lines.Space(there)
+        sessions = [space.session() for _ in range(3)]
+        for line in make_lines()[:300]:  # each step is two calls
+            found = []
+            for step in line.steps:
+                code, state = mariadb_step(sessions[step.id % len(sessions)], line, step)
+                listed = lines.rows(space.link, "list", line.name)[1:]
+                found.append((code, state, {int(row[10]): (row[7], row[4], row[8]) for row in listed}))
+            compare(line, found)
         space.drop()
 
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const unsigned hf_pg_schema_version = 5 + HF_LAYOUT_BUMP;
+const unsigned hf_pg_schema_version = 6 + HF_LAYOUT_BUMP;
 
 #define ROLE ":\"role\""
 

@@ -9,10 +9,15 @@
 -- anything else in the line, so places are numbered in the order of their commits.  The seq of a
 -- place is also its token.
 --
+-- A line is biased toward a session while only that session uses it, as a mutex or for writing:
+-- the holder is in the line's own row, and no other row is read or written to take and to release
+-- the lock.  unfold() makes it an ordinary line, with a row in holdfast.place for the holder.
+--
 -- Functions lock the caller's session first, then lines in the order of their names.  The first
 -- column of an answer is a code: 0 done, 2 no such session, 3 the session has a newer connection,
 -- 4 the line is in use for another kind of lock, 5 too many waiters, 6 no such place, 7 another
--- version of the layout.
+-- version of the layout.  Answers about one place are a text with a blank between the columns:
+-- code, state, seq, slot, since, weight, how many are ahead, and why somebody asked for it, if so.
 --
 -- The script may be run again.  It changes nothing that belongs to another role.  schema.c puts a
 -- line in front of it that sets holdfast.version, the version of this layout.
@@ -73,6 +78,8 @@ BEGIN
     FOR v_drop IN
         SELECT format('DROP ROUTINE %s', oid::regprocedure) FROM pg_proc
         WHERE pronamespace = v_schema AND proname <> 'fence'
+        UNION ALL SELECT format('DROP VIEW %s', oid::regclass) FROM pg_class
+        WHERE relnamespace = v_schema AND relkind = 'v'
         UNION ALL SELECT format('DROP TYPE %s', oid::regclass) FROM pg_class
         WHERE relnamespace = v_schema AND relkind = 'c'
         UNION ALL SELECT format('DROP TABLE %s', oid::regclass) FROM pg_class
@@ -119,7 +126,15 @@ CREATE TABLE IF NOT EXISTS holdfast.line (
     waiting  bigint  NOT NULL,
     last     bigint  NOT NULL, -- last token given out
     changes  bigint  NOT NULL,
-    watched  boolean NOT NULL DEFAULT false -- holdfast.watch has a row for it
+    watched  boolean NOT NULL DEFAULT false, -- holdfast.watch has a row for it
+    -- Toward whom it is biased: this session, on this connection.  Else connection is NULL.
+    sid        text,
+    connection bigint,
+    -- The place of a holder that has no row in holdfast.place.  Else id is NULL.
+    id       bigint,
+    seq      bigint,
+    since    bigint,
+    note     text
 ) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 CREATE TABLE IF NOT EXISTS holdfast.place (
@@ -144,6 +159,22 @@ CREATE UNIQUE INDEX IF NOT EXISTS place_claim ON holdfast.place (name)
     WHERE claim AND state <> 'b';
 CREATE INDEX IF NOT EXISTS place_sid_waiting ON holdfast.place (sid) WHERE state = 'w';
 CREATE INDEX IF NOT EXISTS place_messages ON holdfast.place (sid) WHERE messages > 0;
+
+-- Each line that is biased toward a session has a row here; so may other lines.  (An index of
+-- holdfast.line would have to be written whenever the lock is taken.)
+CREATE TABLE IF NOT EXISTS holdfast.bias (
+    name text NOT NULL,
+    sid  text NOT NULL,
+    PRIMARY KEY (name, sid)
+);
+CREATE INDEX IF NOT EXISTS bias_sid ON holdfast.bias (sid);
+
+CREATE OR REPLACE VIEW holdfast.every_place AS
+    SELECT sid, id, name, seq, weight, claim, state, slot, since, asked, note
+    FROM holdfast.place WHERE state <> 'b'
+    UNION ALL
+    SELECT sid, id, name, seq, capacity, claim, 'g'::"char", -1, since, NULL, note
+    FROM holdfast.line WHERE id IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS holdfast.watch (
     name text NOT NULL,
@@ -199,14 +230,6 @@ CREATE TABLE IF NOT EXISTS holdfast.fence (
     name  text   PRIMARY KEY,
     token bigint NOT NULL
 );
-
-DO $$ BEGIN
-    CREATE TYPE holdfast.answer AS (
-        code integer, state text, seq bigint, slot integer, since bigint, weight bigint,
-        ahead bigint, asked text
-    );
-EXCEPTION WHEN duplicate_object THEN NULL;
-END $$;
 
 -- ---- For the functions below ------------------------------------------------------------------
 --
@@ -304,13 +327,61 @@ BEGIN
                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
 END $$;
 
--- Lock the line's row, and insert it first if there is none.
-CREATE OR REPLACE FUNCTION holdfast.make_line(p_name text, p_capacity bigint, p_claim boolean)
-RETURNS void
+-- The same for enter_line() and leave_line(), if the session's row is locked or not there.  An UPDATE
+-- that has waited for a line's row has locked it, even if it then changed nothing.  To wait for the
+-- session after that could deadlock, so let the client repeat the call.
+CREATE OR REPLACE FUNCTION holdfast.await_session(p_sid text, p_connection bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    IF txid_current_if_assigned() IS NOT NULL AND EXISTS (
+        SELECT FROM holdfast.session WHERE sid = p_sid AND connection = p_connection) THEN
+        RAISE EXCEPTION 'the session is locked' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN holdfast.check_session(p_sid, p_connection);
+END $$;
+
+-- Lock these lines, and make them ordinary ones: a holder in a line's row gets a row of its own.  A
+-- session that has used one id twice, which no client of ours does, loses the second place.
+-- (NO KEY: verify() does not have to wait.)
+CREATE OR REPLACE FUNCTION holdfast.unfold(p_names text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM holdfast.line WHERE name = ANY (p_names) ORDER BY name FOR NO KEY UPDATE;
+    INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot, since,
+                                messages, note)
+    SELECT sid, id, name, seq, capacity, claim, '', 'g', -1, since, 0, note
+    FROM holdfast.line WHERE name = ANY (p_names) AND id IS NOT NULL
+    ON CONFLICT (sid, id) DO NOTHING;
+    UPDATE holdfast.line l
+    SET connection = NULL, id = NULL,
+        (holders, used) = (SELECT count(*), coalesce(sum(t.weight), 0) FROM holdfast.place t
+                           WHERE t.sid = l.sid AND t.id = l.id AND t.name = l.name)
+    WHERE name = ANY (p_names) AND connection IS NOT NULL;
+END $$;
+
+-- Lock the lines in which these sessions have places, or that are biased toward them, and unfold
+-- them.  The caller has locked the sessions' rows.  So once this returns, no call of theirs is in
+-- progress, and the next one finds their rows.
+CREATE OR REPLACE FUNCTION holdfast.unfold_sessions(p_sids text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM holdfast.unfold(ARRAY (
+        SELECT name FROM holdfast.place WHERE sid = ANY (p_sids) AND state <> 'b'
+        UNION
+        SELECT l.name FROM holdfast.bias b JOIN holdfast.line l ON l.name = b.name
+        WHERE b.sid = ANY (p_sids) AND l.sid = b.sid AND l.connection IS NOT NULL));
+END $$;
+
+-- Lock and unfold a line, which may have to be inserted first.
+CREATE OR REPLACE FUNCTION holdfast.make_line(p_name text, p_capacity bigint, p_claim boolean)
+RETURNS holdfast.line
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_line holdfast.line;
+BEGIN
     LOOP
-        PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
+        PERFORM holdfast.unfold(ARRAY[p_name]);
+        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
         EXIT WHEN FOUND;
         PERFORM holdfast.check_shape(p_name, 1, p_capacity);
         -- A session may have begun to watch the line while sweep_lines() deleted it.
@@ -325,6 +396,7 @@ BEGIN
         UPDATE holdfast.line SET last = floor
         FROM holdfast.head WHERE name = p_name AND last < floor;
     END LOOP;
+    RETURN v_line;
 END $$;
 
 -- The lowest slot that no holder has.
@@ -374,15 +446,17 @@ BEGIN
 END $$;
 
 -- Set what is written to the change log from now on.  Every session's row has a copy, since a
--- function that changes a line reads that row anyway.  The UPDATE waits for calls of these sessions
--- that are in progress, so once this is committed no change goes unrecorded.  The caller has locked
--- holdfast.change_log, and no session before it.
+-- function that changes a line reads that row anyway, unless the line is biased.  The UPDATE waits
+-- for calls of these sessions that are in progress, unfold() for those that use a biased line, and
+-- no line becomes biased while there is a log.  So once this is committed no change goes unrecorded.
+-- The caller has locked holdfast.change_log, and no session before it.
 CREATE OR REPLACE FUNCTION holdfast.set_log(p_log integer) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     UPDATE holdfast.change_log SET log = p_log WHERE log <> p_log;
     IF FOUND THEN
         UPDATE holdfast.session SET log = p_log WHERE log <> p_log;
+        PERFORM holdfast.unfold(ARRAY (SELECT name FROM holdfast.line WHERE connection IS NOT NULL));
     END IF;
 END $$;
 
@@ -416,7 +490,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_next holdfast.place;
 BEGIN
-    WHILE p_line.waiting > 0 LOOP
+    WHILE p_line.waiting > 0 AND p_line.used < p_line.capacity LOOP
         UPDATE holdfast.place
         SET state = 'g', since = holdfast.microseconds(), messages = messages + 1,
             slot = holdfast.free_slot(p_line.name, p_line.capacity, p_line.holders)
@@ -495,9 +569,8 @@ BEGIN
     -- deadlock.
     DELETE FROM holdfast.watch WHERE (name, sid) IN
         (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
-    PERFORM FROM holdfast.line
-    WHERE name IN (SELECT name FROM holdfast.place WHERE sid = ANY (p_sids))
-    ORDER BY name FOR UPDATE;
+    PERFORM holdfast.unfold_sessions(p_sids);
+    DELETE FROM holdfast.bias WHERE sid = ANY (p_sids);
     FOR v_line.name, v_less, v_left, v_gone IN
         WITH gone AS (DELETE FROM holdfast.place WHERE sid = ANY (p_sids)
                       RETURNING *),
@@ -519,22 +592,16 @@ BEGIN
 END $$;
 
 -- How a place stands, for its owner.
-CREATE OR REPLACE FUNCTION holdfast.own_place(p_sid text, p_id bigint) RETURNS holdfast.answer
+CREATE OR REPLACE FUNCTION holdfast.own_place(p_sid text, p_id bigint, p_name text) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    v_ret holdfast.answer;
 BEGIN
-    SELECT 0, t.state::text, t.seq, t.slot, t.since, t.weight, 0, t.asked INTO v_ret
-    FROM holdfast.place t WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
-    IF NOT FOUND THEN
-        v_ret.code := 0;
-        v_ret.state := '-';
-    ELSIF v_ret.state = 'w' THEN
-        SELECT count(*) INTO v_ret.ahead
-        FROM holdfast.place t JOIN holdfast.place a ON a.name = t.name
-        WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
-    END IF;
-    RETURN v_ret;
+    RETURN coalesce((
+        SELECT concat_ws(' ', 0, t.state, t.seq, t.slot, t.since, t.weight,
+                   CASE WHEN t.state = 'g' THEN 0 ELSE (
+                       SELECT count(*) FROM holdfast.place a
+                       WHERE a.name = t.name AND a.state <> 'b' AND a.seq < t.seq) END, t.asked)
+        FROM holdfast.every_place t
+        WHERE t.sid = p_sid AND t.id = p_id AND t.name = p_name), '0 -');
 END $$;
 
 -- ---- Sessions ---------------------------------------------------------------------------------
@@ -577,6 +644,7 @@ BEGIN
         SET connection = p_connection, renewal = nextval('holdfast.renewal'),
             renewed = holdfast.microseconds(), ttl = p_ttl
         WHERE sid = p_sid RETURNING renewal INTO number;
+        PERFORM holdfast.unfold_sessions(ARRAY[p_sid]); -- this waits for calls on the old connection
         era := holdfast.era();
     END IF;
 END $$;
@@ -641,9 +709,11 @@ BEGIN
     IF v_code <> 0 THEN
         RETURN v_code;
     END IF;
+    PERFORM set_config('synchronous_commit', 'off', true); -- see leave()
+    PERFORM holdfast.unfold_sessions(ARRAY[p_sid]);
     FOR v_id, v_name IN SELECT id, name FROM holdfast.place
                 WHERE sid = p_sid AND state <> 'b' AND id <> ALL (p_ids) ORDER BY name LOOP
-        PERFORM holdfast.leave(p_sid, p_connection, v_id, v_name);
+        PERFORM holdfast.leave_line(p_sid, p_connection, v_id, v_name);
     END LOOP;
     RETURN 0;
 END $$;
@@ -702,7 +772,8 @@ BEGIN
         ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED),
     counted AS (
         SELECT sid, row_number() OVER (ORDER BY renewal, sid) AS nth,
-               sum((SELECT count(*) FROM holdfast.place t WHERE t.sid = dead.sid))
+               sum((SELECT count(*) FROM holdfast.place t WHERE t.sid = dead.sid) +
+                   (SELECT count(*) FROM holdfast.bias b WHERE b.sid = dead.sid))
                    OVER (ORDER BY renewal, sid) AS places
         FROM dead)
     SELECT array_agg(sid) INTO v_sids FROM counted WHERE nth = 1 OR places <= 1000;
@@ -724,6 +795,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_from  text;
     v_names text[];
+    v_gone  text[];
     v_until bigint;
     v_floor bigint;
     v_count integer;
@@ -748,8 +820,10 @@ BEGIN
                       (SELECT FROM holdfast.watch WHERE watch.name = line.name)
                   FOR UPDATE SKIP LOCKED),
          gone AS (DELETE FROM holdfast.line WHERE name IN (SELECT name FROM idle)
-                  RETURNING last)
-    SELECT max(last), count(*) INTO v_floor, v_count FROM gone;
+                  RETURNING name, last)
+    SELECT max(last), count(*), array_agg(name) INTO v_floor, v_count, v_gone FROM gone;
+    DELETE FROM holdfast.bias WHERE (name, sid) IN -- a row that is locked is being deleted
+        (SELECT name, sid FROM holdfast.bias WHERE name = ANY (v_gone) FOR UPDATE SKIP LOCKED);
     UPDATE holdfast.head
     SET swept = coalesce(v_names[cardinality(v_names)], ''),
         floor = greatest(floor, v_floor);
@@ -812,17 +886,82 @@ END $$;
 
 -- ---- Places -------------------------------------------------------------------------------------
 
+-- enter() and leave() try to use a biased line first, with one UPDATE.  The line's row says that the
+-- session and its connection are valid: whatever ends them unfolds the line.
+--
+-- Without SET search_path these two are an eighth cheaper.  So everything in them is named with its
+-- schema, operators and types included (test/postgres/functions.py shadows them all).
 CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id bigint,
                                           p_name text, p_weight bigint, p_capacity bigint,
                                           p_claim boolean, p_only_free boolean, p_limit bigint,
                                           p_note text, p_grant_secret text)
-RETURNS holdfast.answer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
 DECLARE
-    v_log integer;
+    v_answer pg_catalog.text;
+    v_now    bigint := pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())
+                       OPERATOR(pg_catalog.*) 1000000;
+BEGIN
+    IF pg_catalog.current_setting('transaction_isolation')
+           OPERATOR(pg_catalog.=) 'read committed' AND
+        pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.<>) 'off' AND
+        pg_catalog.current_setting('client_min_messages') OPERATOR(pg_catalog.<>) 'error' AND
+        pg_catalog.octet_length(p_note) OPERATOR(pg_catalog.<=) 8192 AND
+        p_weight OPERATOR(pg_catalog.=) p_capacity THEN
+        UPDATE holdfast.line
+        SET used = capacity, holders = 1, changes = changes OPERATOR(pg_catalog.+) 1,
+            last = greatest(last OPERATOR(pg_catalog.+) 1, v_now),
+            seq = greatest(last OPERATOR(pg_catalog.+) 1, v_now), since = v_now, id = p_id,
+            note = p_note
+        WHERE name OPERATOR(pg_catalog.=) p_name AND sid OPERATOR(pg_catalog.=) p_sid AND
+            connection OPERATOR(pg_catalog.=) p_connection AND id IS NULL AND
+            capacity OPERATOR(pg_catalog.=) p_capacity AND claim OPERATOR(pg_catalog.=) p_claim
+        RETURNING pg_catalog.concat('0 g ', seq, ' -1 ', since, ' ', capacity, ' 0') INTO v_answer;
+        IF FOUND THEN
+            RETURN v_answer;
+        END IF;
+    END IF;
+    RETURN holdfast.enter_line(p_sid, p_connection, p_id, p_name, p_weight, p_capacity, p_claim,
+                               p_only_free, p_limit, p_note, p_grant_secret);
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint, p_name text)
+RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
+BEGIN
+    -- If a crash undoes this, the client releases the place again when it reconnects.
+    IF pg_catalog.current_setting('transaction_isolation')
+           OPERATOR(pg_catalog.=) 'read committed' AND
+        pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL THEN
+        UPDATE holdfast.line
+        SET used = 0, holders = 0, changes = changes OPERATOR(pg_catalog.+) 1, id = NULL
+        WHERE name OPERATOR(pg_catalog.=) p_name AND sid OPERATOR(pg_catalog.=) p_sid AND
+            connection OPERATOR(pg_catalog.=) p_connection AND id OPERATOR(pg_catalog.=) p_id;
+        IF FOUND THEN
+            RETURN '0 0';
+        END IF;
+    END IF;
+    RETURN holdfast.leave_line(p_sid, p_connection, p_id, p_name);
+END $$;
+
+-- enter() for a line that is not biased toward the caller.  If nobody is there, and the caller
+-- excludes everybody, the line becomes biased.  A place of the session that was broken prevents
+-- that: enter() must find it if the call is repeated.
+CREATE OR REPLACE FUNCTION holdfast.enter_line(p_sid text, p_connection bigint, p_id bigint,
+                                               p_name text, p_weight bigint, p_capacity bigint,
+                                               p_claim boolean, p_only_free boolean,
+                                               p_limit bigint, p_note text, p_grant_secret text)
+RETURNS text
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_log   integer;
     v_line  holdfast.line; -- before this call
     v_waits boolean;
-    v_ret   holdfast.answer;
+    v_bias  boolean := false;
+    v_seq   bigint;
+    v_slot  integer := -1;
+    v_since bigint := holdfast.microseconds();
+    v_code  integer;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' OR
         current_setting('synchronous_commit') = 'off' OR
@@ -835,53 +974,65 @@ BEGIN
         PERFORM holdfast.ensure_durable(); -- a crash must not undo a grant
     END IF;
     SELECT log INTO v_log FROM holdfast.session
-    WHERE sid = p_sid AND connection = p_connection FOR SHARE;
+    WHERE sid = p_sid AND connection = p_connection FOR SHARE SKIP LOCKED;
     IF v_log IS NULL THEN
-        v_ret.code := holdfast.check_session(p_sid, p_connection);
-        RETURN v_ret;
+        v_code := holdfast.await_session(p_sid, p_connection);
+        IF v_code <> 0 THEN
+            RETURN v_code;
+        END IF;
+        SELECT log INTO v_log FROM holdfast.session WHERE sid = p_sid;
     END IF;
 
-    LOOP
-        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-        EXIT WHEN FOUND;
-        PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
-    END LOOP;
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR NO KEY UPDATE;
+    IF NOT FOUND OR v_line.id IS NOT NULL THEN
+        v_line := holdfast.make_line(p_name, p_capacity, p_claim);
+    END IF;
     v_waits := NOT holdfast.fits(v_line.waiting, v_line.used, p_weight, p_capacity);
     IF v_line.holders + v_line.waiting > 0 AND
         (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
-        v_ret.code := 4;
+        v_code := 4;
     ELSIF v_waits AND p_only_free THEN
-        v_ret.code := 0;
+        v_code := 0;
     ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
-        v_ret.code := 5;
+        v_code := 5;
     END IF;
-    IF v_ret.code IS NOT NULL THEN
+    IF v_code IS NOT NULL THEN
         IF EXISTS (SELECT FROM holdfast.place WHERE sid = p_sid AND id = p_id) THEN
-            RETURN holdfast.own_place(p_sid, p_id); -- a repeat: the first answer was lost
+            RETURN holdfast.own_place(p_sid, p_id, p_name); -- a repeat: the first answer was lost
         END IF;
-        v_ret.state := 'r'; -- with the seq of a place that is in the way
-        v_ret.seq := (SELECT max(seq) FROM holdfast.place WHERE name = p_name AND state <> 'b');
-        RETURN v_ret;
+        RETURN concat_ws(' ', v_code, 'r', -- with the seq of a place that is in the way
+                         (SELECT max(seq) FROM holdfast.place WHERE name = p_name AND state <> 'b'));
     END IF;
 
-    INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot, since,
-                                 messages, note)
-    VALUES (p_sid, p_id, p_name, greatest(v_line.last + 1, holdfast.microseconds()), p_weight,
-            p_claim, p_grant_secret, CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END,
-            CASE WHEN v_waits THEN -1
-                 ELSE holdfast.free_slot(p_name, p_capacity, v_line.holders) END,
-            holdfast.microseconds(), 0, p_note)
-    ON CONFLICT (sid, id) DO NOTHING
-    RETURNING 0, state, seq, slot, since, weight,
-              CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END, NULL INTO v_ret;
-    IF NOT FOUND THEN -- a repeat: the first answer was lost
-        RETURN holdfast.own_place(p_sid, p_id);
+    v_seq := greatest(v_line.last + 1, v_since);
+    IF NOT v_waits THEN
+        v_slot := holdfast.free_slot(p_name, p_capacity, v_line.holders);
+    END IF;
+    IF v_line.holders + v_line.waiting = 0 AND p_weight = p_capacity AND v_slot < 0 AND
+        v_log = 0 AND NOT v_line.watched THEN
+        v_bias := NOT EXISTS (SELECT FROM holdfast.place
+                              WHERE sid = p_sid AND messages > 0 AND name = p_name);
+    END IF;
+    IF v_bias THEN
+        INSERT INTO holdfast.bias VALUES (p_name, p_sid) ON CONFLICT DO NOTHING;
+    ELSE
+        INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot,
+                                    since, messages, note)
+        VALUES (p_sid, p_id, p_name, v_seq, p_weight, p_claim, p_grant_secret,
+                CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END, v_slot, v_since, 0, p_note)
+        ON CONFLICT (sid, id) DO NOTHING;
+        IF NOT FOUND THEN -- a repeat: the first answer was lost
+            RETURN holdfast.own_place(p_sid, p_id, p_name);
+        END IF;
     END IF;
     UPDATE holdfast.line
-    SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_ret.seq,
+    SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_seq,
         used = CASE WHEN v_waits THEN used ELSE used + p_weight END,
         holders = CASE WHEN v_waits THEN holders ELSE holders + 1 END,
-        waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
+        waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false,
+        sid = p_sid, connection = CASE WHEN v_bias THEN p_connection END,
+        id = CASE WHEN v_bias THEN p_id END, seq = v_seq, since = v_since,
+        note = CASE WHEN v_bias THEN p_note END
     WHERE name = p_name;
     IF v_line.watched THEN
         PERFORM holdfast.notify_watchers(p_name);
@@ -893,32 +1044,34 @@ BEGIN
     IF v_log % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
-    RETURN v_ret;
+    RETURN concat_ws(' ', 0, CASE WHEN v_waits THEN 'w' ELSE 'g' END, v_seq, v_slot, v_since, p_weight,
+                     CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END);
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint,
-                                          p_name text, OUT code integer, OUT lost boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+-- leave() for a place with a row of its own.  The second column: it was broken.
+CREATE OR REPLACE FUNCTION holdfast.leave_line(p_sid text, p_connection bigint, p_id bigint,
+                                               p_name text)
+RETURNS text
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_void   text;
-    v_log  integer;
-    v_line   holdfast.line;
+    v_code  integer;
+    v_log   integer;
+    v_line  holdfast.line;
     v_place holdfast.place;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.check_isolation();
     END IF;
-    -- If a crash undoes this, the client releases the place again when it reconnects.
-    v_void := set_config('synchronous_commit', 'off', true);
-    code := 0;
-    lost := false;
     SELECT log INTO v_log FROM holdfast.session
-    WHERE sid = p_sid AND connection = p_connection FOR SHARE;
+    WHERE sid = p_sid AND connection = p_connection FOR SHARE SKIP LOCKED;
     IF v_log IS NULL THEN
-        code := holdfast.check_session(p_sid, p_connection);
-        RETURN;
+        v_code := holdfast.await_session(p_sid, p_connection);
+        IF v_code <> 0 THEN
+            RETURN v_code;
+        END IF;
+        SELECT log INTO v_log FROM holdfast.session WHERE sid = p_sid;
     END IF;
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR NO KEY UPDATE;
     DELETE FROM holdfast.place
     WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
     RETURNING * INTO v_place;
@@ -928,45 +1081,44 @@ BEGIN
         WHERE name = p_name;
     ELSIF v_place.sid IS NOT NULL THEN
         PERFORM holdfast.remove_place(v_line, v_place, v_log, 'r');
-    ELSE
-        lost := EXISTS (SELECT FROM holdfast.place
-                        WHERE sid = p_sid AND id = p_id AND state = 'b');
+    ELSIF EXISTS (SELECT FROM holdfast.place WHERE sid = p_sid AND id = p_id AND state = 'b') THEN
+        RETURN '0 1';
     END IF;
+    RETURN '0 0';
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id bigint)
-RETURNS holdfast.answer
+CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id bigint, p_name text)
+RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_code integer := holdfast.check_session(p_sid, p_connection); -- it locks a row, so this writes
 BEGIN
     PERFORM holdfast.ensure_durable();
-    IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
-    END IF;
-    RETURN holdfast.own_place(p_sid, p_id);
+    RETURN CASE WHEN v_code <> 0 THEN v_code::text
+                ELSE holdfast.own_place(p_sid, p_id, p_name) END;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.downgrade(p_sid text, p_connection bigint, p_id bigint,
-                                              p_weight bigint)
-RETURNS holdfast.answer
+                                              p_name text, p_weight bigint)
+RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code   integer := holdfast.check_session(p_sid, p_connection);
+    v_code  integer := holdfast.check_session(p_sid, p_connection);
     v_place holdfast.place;
-    v_line   holdfast.line;
-    v_log  integer;
+    v_line  holdfast.line;
+    v_log   integer;
 BEGIN
     PERFORM holdfast.ensure_durable();
     IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
+        RETURN v_code;
     END IF;
     SELECT log INTO v_log FROM holdfast.session WHERE sid = p_sid;
-    SELECT * INTO v_line FROM holdfast.line
-    WHERE name = (SELECT name FROM holdfast.place WHERE sid = p_sid AND id = p_id) FOR UPDATE;
-    SELECT * INTO v_place FROM holdfast.place WHERE sid = p_sid AND id = p_id;
-    IF v_place.state <> 'b' AND p_weight < v_place.weight THEN
-        PERFORM holdfast.check_shape(v_line.name, p_weight, v_place.weight);
+    PERFORM holdfast.unfold(ARRAY[p_name]);
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    SELECT * INTO v_place FROM holdfast.place
+    WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b';
+    IF v_place.weight > p_weight THEN
+        PERFORM holdfast.check_shape(p_name, p_weight, v_place.weight);
         IF v_place.state = 'g' THEN
             v_line.used := v_line.used - v_place.weight + p_weight;
         END IF;
@@ -977,7 +1129,7 @@ BEGIN
         END IF;
         PERFORM holdfast.grant_waiters(v_line, 0, p_sid, p_id, v_log);
     END IF;
-    RETURN holdfast.own_place(p_sid, p_id);
+    RETURN holdfast.own_place(p_sid, p_id, p_name);
 END $$;
 
 -- Ask for one message when the line changes.  `changed`: there will be none, because the place
@@ -988,7 +1140,7 @@ CREATE OR REPLACE FUNCTION holdfast.watch(p_sid text, p_connection bigint, p_nam
                                           OUT code integer, OUT changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_changes bigint;
+    v_line holdfast.line;
 BEGIN
     code := holdfast.check_session(p_sid, p_connection);
     changed := false;
@@ -996,16 +1148,15 @@ BEGIN
         RETURN;
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
-    changed := p_seq = 0 AND p_stamp <> 0 AND p_stamp <> coalesce(v_changes, 1);
+    changed := p_seq = 0 AND p_stamp <> 0 AND p_stamp <>
+        coalesce((SELECT changes FROM holdfast.line WHERE name = p_name), 1);
     IF changed THEN
         RETURN;
     END IF;
-    PERFORM holdfast.make_line(p_name, 1, false);
+    v_line := holdfast.make_line(p_name, 1, false);
     IF p_seq = 0 THEN -- stamp 1: there was no line, which is the same as an empty one
-        SELECT CASE WHEN p_stamp = 1 THEN holders + waiting > 0
-                    ELSE p_stamp > 1 AND p_stamp <> changes END INTO changed
-        FROM holdfast.line WHERE name = p_name;
+        changed := CASE WHEN p_stamp = 1 THEN v_line.holders + v_line.waiting > 0
+                        ELSE p_stamp > 1 AND p_stamp <> v_line.changes END;
     ELSE
         changed := NOT EXISTS (SELECT FROM holdfast.place
                                WHERE name = p_name AND seq = p_seq AND state <> 'b');
@@ -1191,7 +1342,8 @@ BEGIN
     PERFORM holdfast.check_texts(p_by, '');
     PERFORM holdfast.ensure_durable();
     SELECT log INTO v_log FROM holdfast.change_log FOR SHARE; -- the caller may have no session
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    PERFORM holdfast.unfold(ARRAY[p_name]);
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
     SELECT * INTO v_place FROM holdfast.place
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
     IF NOT FOUND THEN
@@ -1212,7 +1364,8 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.check_texts(p_why, '');
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    PERFORM holdfast.unfold(ARRAY[p_name]);
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
     UPDATE holdfast.place SET asked = p_why, messages = messages + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_place;
     IF NOT FOUND THEN
@@ -1226,13 +1379,18 @@ BEGIN
 END $$;
 
 -- Does a holder have that token?  Locking the row writes, so a former primary whose synchronous
--- standby was promoted cannot answer yes.
+-- standby was promoted cannot answer yes.  A place may move out of the line's row between the two
+-- statements, but never into it.
 CREATE OR REPLACE FUNCTION holdfast.verify(p_name text, p_token bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 BEGIN
     PERFORM holdfast.ensure_durable();
-    PERFORM FROM holdfast.place WHERE name = p_name AND seq = p_token AND state = 'g'
+    PERFORM FROM holdfast.line WHERE name = p_name AND seq = p_token AND id IS NOT NULL
     FOR KEY SHARE;
+    IF NOT FOUND THEN
+        PERFORM FROM holdfast.place WHERE name = p_name AND seq = p_token AND state = 'g'
+        FOR KEY SHARE;
+    END IF;
     RETURN FOUND;
 END $$;
 
@@ -1248,9 +1406,9 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     UNION ALL
     SELECT l.changes, t.name, t.seq, t.weight, l.capacity, l.claim, t.state::text, t.slot,
            t.since, t.note, s.renewal, s.ttl
-    FROM holdfast.place t JOIN holdfast.line l ON l.name = t.name
+    FROM holdfast.every_place t JOIN holdfast.line l ON l.name = t.name
          LEFT JOIN holdfast.session s ON s.sid = t.sid
-    WHERE t.state <> 'b' AND (p_name IS NULL OR t.name = p_name)
+    WHERE p_name IS NULL OR t.name = p_name
 $$;
 
 -- The totals of each line, counted from its places.
@@ -1260,7 +1418,7 @@ LANGUAGE sql STABLE AS $$
     SELECT t.name, coalesce(sum(t.weight) FILTER (WHERE t.state = 'g'), 0)::bigint,
            count(*) FILTER (WHERE t.state = 'g'), count(*) FILTER (WHERE t.state = 'w'),
            bool_or(t.claim), max(t.seq)
-    FROM holdfast.place t WHERE t.state <> 'b' GROUP BY t.name
+    FROM holdfast.every_place t GROUP BY t.name
 $$;
 
 -- The lines whose totals differ from their places, with the right totals.
@@ -1312,7 +1470,7 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     SELECT (SELECT count(*) FROM holdfast.session),
            coalesce(sum(c.holders), 0)::bigint, coalesce(sum(c.waiting), 0)::bigint,
            (SELECT count(*) FROM holdfast.line l WHERE NOT EXISTS
-               (SELECT FROM holdfast.place t WHERE t.name = l.name AND t.state <> 'b')),
+               (SELECT FROM holdfast.every_place t WHERE t.name = l.name)),
            coalesce(sum(c.holders) FILTER (WHERE c.name = p_name), 0)::bigint,
            coalesce(sum(c.waiting) FILTER (WHERE c.name = p_name), 0)::bigint,
            greatest((SELECT max(last) FROM holdfast.line), (SELECT floor FROM holdfast.head)),
@@ -1334,7 +1492,7 @@ BEGIN
     INSERT INTO holdfast.fence AS f VALUES (p_name, p_token)
     ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, p_token);
     SELECT token INTO v_token FROM holdfast.fence WHERE name = p_name;
-    IF v_token > p_token AND NOT EXISTS (SELECT FROM holdfast.place WHERE name = p_name AND
+    IF v_token > p_token AND NOT EXISTS (SELECT FROM holdfast.every_place WHERE name = p_name AND
                                          seq = p_token AND state = 'g') THEN
         RAISE EXCEPTION 'token % of the lock "%" is stale: token % has been here since',
             p_token, p_name, v_token USING ERRCODE = 'HF002',

@@ -28,15 +28,28 @@ static void add_wish(struct hf_served *served, const struct hf_req *req)
     hf_pg_add_number(served, req->limit);
 }
 
-/* A field of the first row; true is 1. */
-static int64_t first_number(const void *reply, size_t index)
-{
-    return hf_pg_bool(reply, 0, (int)index) ? 1 : hf_pg_number(reply, 0, (int)index);
-}
-
+/* A field of the first row.  An answer about one place is a text, with a blank between the
+ * fields; the last of them may contain blanks. */
 static const char *first_text(const void *reply, size_t index)
 {
-    return hf_pg_text(reply, 0, (int)index);
+    if (PQnfields(reply) != 1)
+        return hf_pg_text(reply, 0, (int)index);
+
+    const char *at = hf_pg_text(reply, 0, 0);
+    for (; at != NULL && index > 0; index--) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    return at;
+}
+
+/* True is 1. */
+static int64_t first_number(const void *reply, size_t index)
+{
+    const char *text = first_text(reply, index);
+
+    return text == NULL ? 0 : text[0] == 't' ? 1 : strtoll(text, NULL, 10);
 }
 
 /* It is only queued, so the link cannot break now. */

@@ -20,7 +20,7 @@ static const struct form forms[] = {
     [HF_LEAVE] = { HF_PG_LEAVE, true, true, true },
     [HF_LIST] = { HF_PG_LIST, false, false, true },
     [HF_BREAK] = { HF_PG_BREAK, false, false, true },
-    [HF_DOWNGRADE] = { HF_PG_DOWNGRADE, true, true, false },
+    [HF_DOWNGRADE] = { HF_PG_DOWNGRADE, true, true, true },
     [HF_ASK] = { HF_PG_ASK, false, false, true },
     [HF_VERIFY] = { HF_PG_VERIFY, false, false, true },
     [HF_DIAGNOSE] = { HF_PG_DIAGNOSE, false, false, true },
@@ -53,7 +53,7 @@ void hf_pg_task_begin(struct hf_served_task *task)
 
 void hf_pg_task_begin_read(struct hf_served_task *task)
 {
-    begin_call(task, &(struct form){ HF_PG_READ, true, true, false });
+    begin_call(task, &(struct form){ HF_PG_READ, true, true, true });
 }
 
 /* Can the database store any UTF-8 text? */
