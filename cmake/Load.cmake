@@ -2,11 +2,18 @@
 #
 # src/FOLDER/NAME.list lists the headers and functions of LIBRARY, a file, that we use.  They are loaded
 # when a URL needs them: NAME.h and NAME.c are generated from the list; see src/net/library.h.  RET gets
-# the sources.  With HF_LINK_STORES there are none, and the library is linked, as for a static program.
+# the sources.  If HF_LINK_STORES says so there are none, and the library is linked: ON for all of them, as
+# in a static program, or a list of names, as in a wheel.
 #
 # The library is loaded by its soname, because another version may have other structs.  Debian names its
 # packages by the same rule: libpq5 has libpq.so.5.
-option(HF_LINK_STORES "Link what servers need instead of loading it" OFF)
+set(HF_LINK_STORES OFF CACHE STRING
+    "Link what servers need instead of loading it: ON, OFF, or some of openssl;hiredis;pq")
+if(HF_LINK_STORES STREQUAL ON)
+    set(HF_LINK_STORES openssl hiredis pq)
+elseif(HF_LINK_STORES STREQUAL OFF)
+    set(HF_LINK_STORES "")
+endif()
 
 function(hf_soname library ret)
     get_filename_component(library "${library}" REALPATH)
@@ -35,8 +42,11 @@ function(hf_load folder name library ret)
         string(APPEND macros "#define ${function} hf_${name}->${function}\n")
     endforeach()
     set(made ${PROJECT_BINARY_DIR}/embed/${folder}/${name})
+    if(name IN_LIST HF_LINK_STORES)
+        set(HF_LINKED ON)
+    endif()
     configure_file(cmake/library.h.in ${made}.h @ONLY)
-    if(NOT HF_LINK_STORES)
+    if(NOT HF_LINKED)
         hf_soname(${library} file)
         string(REPLACE ".so." "" package ${file})
         configure_file(cmake/library.c.in ${made}.c @ONLY)

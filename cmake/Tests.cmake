@@ -15,12 +15,10 @@
 #   HF_TESTS_COMPILED   folders that are compiled, for the compiler's warnings, but not linked;
 #                       where this is set, so are the programs that HF_TESTS_UNLESS leaves out
 
-# Gold links more than a hundred programs with the library in each in a tenth of the time.  Installed
-# programs use the usual linker, and so do clang's sanitizers, about which gold warns.
+# Two hundred programs, with the library in each: lld takes a tenth of a second for one, the usual linker
+# two or three.  Installed programs use the usual one.
 include(CheckLinkerFlag)
-if(NOT HF_SANITIZE OR CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    check_linker_flag(C -fuse-ld=gold HF_HAS_GOLD)
-endif()
+check_linker_flag(C -fuse-ld=lld HF_HAS_LLD)
 
 add_custom_target(tests)
 add_custom_target(other-tests)
@@ -81,10 +79,14 @@ function(hf_includes target)
         ${HF_STORE_INCLUDES})
 endfunction()
 
-# Compiler options of `target`.
+# Compiler options of `target`.  Sanitizers make the optimizer slow, and a test's own code is fast enough
+# without it; except for the simulator, which runs only its own code.
 function(hf_sees target)
     hf_includes(${target})
     target_link_libraries(${target} PRIVATE hf_flags)
+    if(HF_SANITIZE AND NOT target MATCHES "^(hf_tests_|test-)sim")
+        target_compile_options(${target} PRIVATE -O0)
+    endif()
 endfunction()
 
 # Adds a program to the target `group` for each source below `folder` with a main(), linked with the
@@ -114,13 +116,8 @@ function(hf_programs group folder)
         # Tests that act as a server or make certificates link the libraries that ours only loads.
         target_link_libraries(${target} PRIVATE ${libraries} $<TARGET_NAME_IF_EXISTS:hf_view>
             holdfast_static -Wl,--as-needed ${HF_STORE_LOADED})
-        if(HF_HAS_GOLD)
-            target_link_options(${target} PRIVATE -fuse-ld=gold)
-        endif()
-        # Sanitizers make the optimizer slow, and a test's own code is fast enough without it; except
-        # for the simulator, which runs only its own code.
-        if(HF_SANITIZE AND group STREQUAL "tests" AND NOT path MATCHES "^test/sim/")
-            target_compile_options(${target} PRIVATE -O0)
+        if(HF_HAS_LLD)
+            target_link_options(${target} PRIVATE -fuse-ld=lld)
         endif()
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})

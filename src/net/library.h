@@ -18,7 +18,7 @@ struct hf_library {
     size_t             count;
 };
 
-#ifdef HF_LINK_STORES
+#ifdef HF_LINKED
 #define HF_HAS(function) true
 #else
 #define HF_HAS(function) ((function) != NULL)

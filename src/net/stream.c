@@ -134,6 +134,17 @@ void hf_stream_step(struct hf_stream *stream)
         connected(stream);
 }
 
+void hf_stream_secure(struct hf_stream *stream, struct hf_tls *tls, const char *host)
+{
+    assert(stream->state == HF_STREAM_OPEN && stream->ssl == NULL);
+    assert(stream->used == stream->done);
+    hf_secure_begin(stream, tls, host);
+    if (stream->state == HF_STREAM_BROKEN)
+        return;
+    stream->state = HF_STREAM_SHAKING;
+    hf_secure_step(stream);
+}
+
 unsigned hf_stream_events(const struct hf_stream *stream)
 {
     unsigned write = stream->want_write ? EPOLLOUT : 0;

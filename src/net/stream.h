@@ -5,6 +5,8 @@
  * until it is open, and hf_stream_read() and hf_stream_flush() after that.
  *
  *     CONNECTING --> SHAKING (TLS only) --> OPEN --> BROKEN
+ *                            ^               |
+ *                            +---------------+  hf_stream_secure()
  *
  * Every state may become BROKEN, and a connection that opens at once skips
  * CONNECTING.
@@ -62,6 +64,11 @@ void hf_stream_close(struct hf_stream *stream);
 
 /* Continue to connect and to shake hands. */
 void hf_stream_step(struct hf_stream *stream);
+
+/* Go on by TLS, on a plain stream that is OPEN and has sent all its output: protocols
+ * whose two sides agree on TLS first.  As for hf_stream_open(), `tls` must live as long,
+ * and `host` is lent. */
+void hf_stream_secure(struct hf_stream *stream, struct hf_tls *tls, const char *host);
 
 /* For epoll or poll: EPOLLIN and EPOLLOUT as needed now. */
 unsigned hf_stream_events(const struct hf_stream *stream);

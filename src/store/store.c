@@ -3,6 +3,9 @@
 
 #include "base/fork.h"
 #include "holdfast.h"
+#ifdef HF_STORE_MARIADB
+#include "store/mariadb/mariadb.h"
+#endif
 #include "store/memory/memory.h"
 #ifdef HF_STORE_POSTGRES
 #include "store/postgres/postgres.h"
@@ -32,6 +35,9 @@ static const struct hf_store_impl *const stores[] = {
 #ifdef HF_STORE_POSTGRES
     &hf_postgres_store,   &hf_postgresql_store,
 #endif
+#ifdef HF_STORE_MARIADB
+    &hf_mariadb_store,    &hf_mysql_store,
+#endif
 };
 
 static const char schemes[] = "sqlite system memory"
@@ -43,6 +49,9 @@ static const char schemes[] = "sqlite system memory"
 #endif
 #ifdef HF_STORE_POSTGRES
                               " postgres postgresql"
+#endif
+#ifdef HF_STORE_MARIADB
+                              " mariadb mysql"
 #endif
     ;
 

@@ -100,24 +100,6 @@ static void hang_up(struct talk_conn *conn)
     conn->fd = -1;
 }
 
-/* A connection takes the place of one that is closed, or of the last. */
-static bool accept_conn(struct talk *talk)
-{
-    int fd = accept4(talk->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-    if (fd < 0)
-        return false;
-    struct talk_conn *conn = talk->conn;
-    while (conn->fd >= 0 && conn < &talk->conn[TALK_CONNS - 1])
-        conn++;
-    hang_up(conn);
-    conn->fd = fd;
-    conn->open = false;
-    conn->used = 0;
-    conn->written = 0;
-    return true;
-}
-
 void talk_write(struct talk_conn *conn, const void *bytes, size_t size)
 {
     if (size > sizeof conn->out - conn->written) /* the answer is cut off */
@@ -145,6 +127,28 @@ bool talk_piece(struct talk *talk, const uint8_t **piece, size_t *size)
     *piece = talk->at;
     *size = cut != NULL ? (size_t)(cut - talk->at) : left;
     talk->at = cut != NULL ? cut + strlen(TALK_CUT) : talk->end;
+    return true;
+}
+
+/* A connection takes the place of one that is closed, or of the last. */
+static bool accept_conn(struct talk *talk)
+{
+    int fd = accept4(talk->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    struct talk_conn *conn = talk->conn;
+    while (conn->fd >= 0 && conn < &talk->conn[TALK_CONNS - 1])
+        conn++;
+    hang_up(conn);
+    conn->fd = fd;
+    conn->open = false;
+    conn->used = 0;
+    conn->written = 0;
+    if (talk->greet != NULL) {
+        talk->greet(talk, conn);
+        send_out(conn);
+    }
     return true;
 }
 

@@ -31,6 +31,8 @@ struct talk {
 
     /* The store's URL. */
     void (*configure)(const struct talk *talk, struct hf_config *ret);
+    /* A new connection: the server speaks first.  NULL: the client does. */
+    void (*greet)(struct talk *talk, struct talk_conn *conn);
     /* The size of the call that `conn->call` begins with; 0: it is not complete. */
     size_t (*call_size)(const struct talk_conn *conn);
     /* Answer that call. */

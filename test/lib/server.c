@@ -18,9 +18,12 @@
 #define LITTER_MS 1500
 #define URL_MAX   256
 
-static const struct server_kind *const stores[] = { &server_kind_redis,
-                                                    &server_kind_postgres };
-static const struct server_kind       *store;
+static const struct server_kind *const stores[] = {
+    &server_kind_redis,
+    &server_kind_postgres,
+    &server_kind_mariadb,
+};
+static const struct server_kind *store;
 
 const char *server_find(void)
 {
@@ -121,18 +124,18 @@ void actor_open(struct actor *actor, int ttl_ms, const char *name)
 
 void actor_queue(struct actor *actor, size_t waiters)
 {
-    assert_int_equal(hf_acquire_start(actor->lock, ACTOR_LIMIT_MS), 0);
+    actor_start(actor);
     server_await(hf_name(actor->lock), 1, waiters);
 }
 
 void rival_start_at(struct rival *rival, const char *address, int ttl_ms,
-                    const char *name, const struct actor *others, size_t count)
+                    const char *name, struct actor *others, size_t count)
 {
     rival_start_url(rival, url_with(address, ttl_ms), name, others, count);
 }
 
-void rival_start(struct rival *rival, int ttl_ms, const char *name,
-                 const struct actor *others, size_t count)
+void rival_start(struct rival *rival, int ttl_ms, const char *name, struct actor *others,
+                 size_t count)
 {
     rival_start_at(rival, NULL, ttl_ms, name, others, count);
 }

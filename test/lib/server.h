@@ -1,15 +1,15 @@
 /* server.h - the server under test: its data, read without Holdfast; commands to stop or
  * restart it; and clients of it.
  *
- * For tests that have a Redis or PostgreSQL server of their own, see test/server.  What
- * only one of the two has is in server_redis.h and server_postgres.h.
+ * For tests that have a Redis, PostgreSQL or MariaDB server of their own, see test/server.
+ * What only one of them has is in server_redis.h and the like.
  */
 #ifndef HF_TEST_SERVER_H
 #define HF_TEST_SERVER_H
 
 #include "lib/actors.h"
 
-/* Find the server by the environment: "redis" or "postgres".  Skips the whole program if
+/* Find the server by the environment: "redis", "postgres" or "mariadb".  Skips the whole program if
  * there is no server, or no store for it. */
 const char *server_find(void);
 
@@ -45,10 +45,10 @@ void actor_open_at(struct actor *actor, const char *address, int ttl_ms,
 /* Begin to wait; return when `waiters` wait in the queue. */
 void actor_queue(struct actor *actor, size_t waiters);
 
-void rival_start(struct rival *rival, int ttl_ms, const char *name,
-                 const struct actor *others, size_t count);
+void rival_start(struct rival *rival, int ttl_ms, const char *name, struct actor *others,
+                 size_t count);
 void rival_start_at(struct rival *rival, const char *address, int ttl_ms,
-                    const char *name, const struct actor *others, size_t count);
+                    const char *name, struct actor *others, size_t count);
 
 /* ---- A row for each store ------------------------------------------------------ */
 
@@ -63,6 +63,7 @@ struct server_kind {
     const char *(*leftovers)(void); /* data that should be gone; NULL: none */
 };
 
-extern const struct server_kind server_kind_redis, server_kind_postgres;
+extern const struct server_kind server_kind_redis, server_kind_postgres,
+    server_kind_mariadb;
 
 #endif

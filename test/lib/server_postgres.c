@@ -71,7 +71,7 @@ static void write_url(char *url, size_t size, const char *address, const char *p
 
 static size_t places(const char *name, char state)
 {
-    return (size_t)postgres_number("SELECT count(*) FROM holdfast.place "
+    return (size_t)postgres_number("SELECT count(*) FROM holdfast.every_place "
                                    "WHERE name = '%s' AND state = '%c'",
                                    name, state);
 }
@@ -94,7 +94,7 @@ static const char *leftovers(void)
                         "(SELECT count(*) FROM holdfast.line "
                         "WHERE holders + waiting > 0)") == 0)
         return NULL;
-    return server_tell("sql SELECT * FROM holdfast.place");
+    return server_tell("sql SELECT * FROM holdfast.every_place");
 }
 
 const struct server_kind server_kind_postgres = {

@@ -24,6 +24,7 @@ struct three_clients *three_clients_new(const char *name, int ttl_ms)
     struct three_clients *three = calloc(1, sizeof *three);
 
     assert_non_null(three);
+    actors_write();
     snprintf(three->name, sizeof three->name, "%s", name);
     three->holder = &three->actor[0];
     three->waiter = &three->actor[1];
@@ -52,18 +53,12 @@ void three_clients_free(struct three_clients *three)
 
 void three_clients_watch(struct three_clients *three, int ms)
 {
-    hf_time end = hf_now() + ms * HF_MS;
-
-    while (hf_now() < end) {
-        if (actor_has(three->waiter) && actor_has(three->holder))
-            fail_msg("two holders");
-        poll(NULL, 0, 2);
-    }
+    actors_watch(three->actor, 2, ms);
 }
 
 void three_clients_end(struct three_clients *three, bool kept)
 {
-    int r = hf_release(three->holder->lock);
+    int r = actor_release(three->holder);
 
     print_message("# %s\n", r == 0 ? "kept" : hf_errname(r));
     assert_int_equal(r, kept ? 0 : HF_ELOST);
@@ -82,12 +77,12 @@ void three_clients_newcomer(struct actor *holder, const char *name, int ms)
 
     actor_open(&late, 500, name);
     while (hf_now() < end) {
-        if (hf_acquire(late.lock, 20) == 0 && actor_has(holder) && actor_has(&late))
-            fail_msg("two holders");
-        if (hf_state(late.lock) == HF_HELD)
+        int r = actor_acquire(&late, 20);
+        actors_watch(holder, 1, 0);
+        if (r == 0)
             actor_give(&late);
     }
-    int r = hf_release(holder->lock);
+    int r = actor_release(holder);
     assert_true(r == 0 || r == HF_ELOST);
     three_clients_token(actor_take(&late));
     actor_give(&late);

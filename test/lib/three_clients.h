@@ -19,7 +19,7 @@ struct three_clients {
 struct three_clients *three_clients_new(const char *name, int ttl_ms);
 void                  three_clients_free(struct three_clients *three);
 
-/* Check for a while that the waiter waits as long as the holder holds. */
+/* Look at the holder and the waiter for a while. */
 void three_clients_watch(struct three_clients *three, int ms);
 
 /* The holder releases the lock (`kept`) or has lost it; then the waiter must get it.

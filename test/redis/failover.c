@@ -54,6 +54,7 @@ static int set_up(void **state)
     const char *address = server_address();
 
     (void)state;
+    actors_write();
     server_tell("thaw 2");
     server_tell("restart 1");
     redis_ask_of(2, "REPLICAOF NO ONE"); /* else it would pause before it retries */
@@ -106,13 +107,7 @@ static void stage_open(struct stage *stage, const char *name, bool hold_first)
 
 static void stage_close(struct stage *stage)
 {
-    hf_time end = hf_now() + (TTL_MS + 400) * HF_MS;
-
-    while (hf_now() < end) {
-        if (actor_has(&stage->actor[1]) && actor_has(&stage->actor[0]))
-            fail_msg("two holders");
-        poll(NULL, 0, 2);
-    }
+    actors_watch(stage->actor, 2, TTL_MS + 400);
     actor_give(&stage->actor[0]); /* it is kept */
     actor_await(&stage->actor[1], HF_HELD);
     check_token(hf_token(stage->actor[1].lock));
@@ -180,13 +175,12 @@ static void a_newcomer_waits_on_an_empty_new_master(void **state)
     fail_over();
     actor_open_at(&late, redis_other("REPLICA"), TTL_MS, "newcomer");
     hf_time end = hf_now() + TTL_MS / 2 * HF_MS;
-    while (hf_now() < end)
-        if (hf_acquire(late.lock, 10) == 0 && actor_has(&holder) && actor_has(&late))
-            fail_msg("two holders");
+    while (hf_now() < end && actor_acquire(&late, 10) != 0)
+        actors_watch(&holder, 1, 0);
     tcpproxy_refuse(proxy, false);
     poll(NULL, 0, TTL_MS);
     assert_true(actor_has(&holder));
-    assert_int_equal(hf_acquire(late.lock, 0), HF_EBUSY);
+    assert_int_equal(actor_acquire(&late, 0), HF_EBUSY);
     actor_give(&holder);
     check_token(actor_take(&late));
     actor_give(&late);
@@ -208,7 +202,7 @@ static void open_careful(struct actor *actor, const char *name)
 static void is_undone(struct actor *actor, const char *name)
 {
     hf_time start = hf_now();
-    int     r = hf_acquire(actor->lock, 5 * TTL_MS);
+    int     r = actor_acquire(actor, 5 * TTL_MS);
     hf_time took = hf_now() - start;
 
     print_message("# %s after %d ms: %s\n", hf_errname(r), (int)(took / HF_MS),
@@ -245,7 +239,7 @@ static void a_stopped_replica_fails_the_acquire(void **state)
     open_careful(&a, "stopped");
     open_careful(&b, "stopped");
     check_token(actor_take(&a));
-    assert_int_equal(hf_acquire_start(b.lock, 10 * TTL_MS), 0);
+    actor_start(&b);
     server_await("stopped", 1, 1);
     server_tell("freeze 2");
     actor_give(&a);
@@ -287,7 +281,7 @@ static void an_interrupted_wait_is_retried(void **state)
     snprintf(url, sizeof url, "redis://%s?ttl=120s&replicas=1", tcpproxy_address(proxy));
     actor_open_url(&b, url, "broken");
     server_tell("freeze 2");
-    assert_int_equal(hf_acquire_start(b.lock, 60000), 0);
+    actor_start(&b);
     while (!unblock_waiting()) {
         assert_true(hf_now() < end);
         poll(NULL, 0, 5);
@@ -311,7 +305,7 @@ static void a_replicated_grant_survives_without_reclaim(void **state)
     fail_over();
     redis_ask_of(2, "REPLICAOF NO ONE");
     actor_open_at(&b, redis_other("REPLICA"), TTL_MS, "heard");
-    assert_int_equal(hf_acquire(b.lock, 0), HF_EBUSY);
+    assert_int_equal(actor_acquire(&b, 0), HF_EBUSY);
     poll(NULL, 0, 2 * TTL_MS);
     assert_true(actor_has(&a));
     actor_give(&a);

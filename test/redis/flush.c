@@ -90,9 +90,8 @@ static void test_a_newcomer_after_lost_data(void **state)
     redis_do("FLUSHALL");
     actor_open(&late, TTL_MS, three->name);
     for (int i = 0; i < 20; i++) {
-        int r = hf_acquire(late.lock, 0);
-        if (r == 0 && actor_has(three->holder) && actor_has(&late))
-            fail_msg("two holders");
+        int r = actor_acquire(&late, 0);
+        actors_watch(three->holder, 1, 0);
         if (r == 0)
             actor_give(&late);
     }
@@ -107,6 +106,7 @@ static void test_a_newcomer_with_a_shorter_lease_after_lost_data(void **state)
     static struct actor holder;
 
     (void)state;
+    actors_write();
     actor_open(&holder, 3 * TTL_MS, "flush-hasty");
     three_clients_token(actor_take(&holder));
     redis_do("FLUSHALL");
@@ -122,7 +122,7 @@ static void test_scripts_are_flushed_during_hand_overs(void **state)
     actor_open(&b, TTL_MS, "flush-flight");
     for (int i = 0; i < 30; i++) {
         three_clients_token(actor_take(&a));
-        assert_int_equal(hf_acquire_start(b.lock, ACTOR_LIMIT_MS), 0);
+        actor_start(&b);
         redis_do("SCRIPT FLUSH");
         actor_give(&a);
         actor_await(&b, HF_HELD);
@@ -163,7 +163,7 @@ static void test_the_connection_breaks_before_the_lock_is_reclaimed(void **state
     tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_NOBODY);
     server_await("flush-cut", 1, 0);
     actor_open(&late, 4 * TTL_MS, "flush-cut");
-    assert_int_equal(hf_acquire(late.lock, 0), HF_EBUSY);
+    assert_int_equal(actor_acquire(&late, 0), HF_EBUSY);
     actor_give(&holder);
     three_clients_token(actor_take(&late));
     actor_give(&late);
@@ -239,7 +239,7 @@ static void test_a_grant_that_overtook_its_enter_is_lost(void **state)
 
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_PLAIN);
     uint64_t heard = tcpproxy_bytes(proxy, TCPPROXY_DOWN, TCPPROXY_MARKED);
-    assert_int_equal(hf_acquire_start(waiter.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&waiter);
     poll(NULL, 0, 100); /* its ENTER is in line */
     actor_give(&holder);
     poll(NULL, 0, 100);
@@ -247,7 +247,7 @@ static void test_a_grant_that_overtook_its_enter_is_lost(void **state)
     redis_do("FLUSHALL");
     tcpproxy_refuse(proxy, true);
     tcpproxy_drop(proxy, TCPPROXY_ALL);
-    assert_int_equal(hf_acquire_start(other.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&other);
     poll(NULL, 0, 100);
     assert_int_equal(hf_ahead(other.lock), 0);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);

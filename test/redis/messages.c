@@ -201,7 +201,7 @@ static void the_message_of_a_break_is_lost(void **state)
     actor_await(&a, HF_LOST);
     assert_true(a.lost - start < (TTL_MS / 3 + SLACK_MS) * HF_MS);
     tcpproxy_swallow(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
-    assert_int_equal(hf_release(a.lock), HF_ELOST);
+    assert_int_equal(actor_release(&a), HF_ELOST);
     actor_close(&a);
     actor_close(&b);
     server_expect_empty();
@@ -226,7 +226,7 @@ static void a_holder_dies_silently(void **state)
     assert_true(waiter.held - start > TTL_MS / 2 * HF_MS);
     tcpproxy_hold(proxy, TCPPROXY_BOTH, TCPPROXY_NOBODY);
     actor_await(&holder, HF_LOST);
-    assert_int_equal(hf_release(holder.lock), HF_ELOST);
+    assert_int_equal(actor_release(&holder), HF_ELOST);
     actor_give(&waiter);
     actor_close(&holder);
     actor_close(&waiter);

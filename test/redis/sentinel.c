@@ -48,6 +48,7 @@ static void a_planned_failover_keeps_the_lock(void **state)
     struct session_key  key;
 
     (void)state;
+    actors_write();
     open_by_sentinel(&bequeather, "bequeathed");
     actor_take(&bequeather);
     session_key_take(bequeather.client, &key);
@@ -56,12 +57,10 @@ static void a_planned_failover_keeps_the_lock(void **state)
     server_tell("failover");
     hf_time start = hf_now();
     open_by_sentinel(&actor[1], "planned");
-    assert_int_equal(hf_acquire_start(actor[1].lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&actor[1]);
     while (says(1, "INFO replication", "role:master")) {
-        if (actor_has(&actor[0]) && actor_has(&actor[1]))
-            fail_msg("two holders");
+        actors_watch(actor, 2, 2);
         assert_true(hf_now() < start + 2 * ACTOR_LIMIT_MS * HF_MS);
-        poll(NULL, 0, 2);
     }
     int both = (int)((hf_now() - start) / HF_MS);
     print_message("# two masters for %d ms\n", both);
@@ -96,9 +95,9 @@ static void without_a_majority_of_sentinels_the_lock_is_lost(void **state)
     server_tell("freeze 5");
     actor_await(&actor, HF_LOST);
     assert_true(actor.lost - start < (3 * TTL_MS + 700) * HF_MS);
-    assert_int_equal(hf_release(actor.lock), HF_ELOST);
+    assert_int_equal(actor_release(&actor), HF_ELOST);
     open_by_sentinel(&late, "away");
-    int r = hf_acquire(late.lock, 300);
+    int r = actor_acquire(&late, 300);
     print_message("# %s: %s\n", hf_errname(r), hf_errmsg(late.client));
     assert_int_equal(r, HF_EDOWN);
     assert_non_null(strstr(hf_errmsg(late.client), "Sentinel"));
@@ -117,6 +116,7 @@ static void the_master_dies_and_the_lock_is_reclaimed(void **state)
     static struct rival rival;
 
     (void)state;
+    actors_write();
     open_by_sentinel(&actor[0], "dies");
     open_by_sentinel(&actor[1], "dies");
     uint64_t token = actor_take(&actor[0]);
@@ -128,13 +128,8 @@ static void the_master_dies_and_the_lock_is_reclaimed(void **state)
     hf_time took = hf_now() - start;
     print_message("# a new master after %d ms\n", (int)(took / HF_MS));
     open_by_sentinel(&late, "dies");
-    hf_time end = hf_now() + (TTL_MS + 500) * HF_MS;
-    while (hf_now() < end) {
-        if (actor_has(&actor[0]) && actor_has(&actor[1]))
-            fail_msg("two holders");
-        poll(NULL, 0, 2);
-    }
-    int r = hf_release(actor[0].lock);
+    actors_watch(actor, 2, TTL_MS + 500);
+    int r = actor_release(&actor[0]);
     print_message("# %s\n", r == 0 ? "kept" : hf_errname(r));
     if (took < (TTL_MS - 1000) * HF_MS) /* on a busy machine the Sentinels take longer */
         assert_int_equal(r, 0);

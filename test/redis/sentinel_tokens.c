@@ -44,11 +44,11 @@ static void tokens_rise_from_the_old_master_to_the_new(void **state)
     actor_give(&old);
     server_tell("failover");
     open_by_sentinel(&early, "a");
-    assert_int_equal(hf_acquire_start(early.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&early);
     await_place(&early);
     poll(NULL, 0, 20); /* so that the old master's clock is ahead of that place */
 
-    int r = hf_acquire(old.lock, SOON);
+    int r = actor_acquire(&old, SOON);
     if (r != 0 || hf_now() > asked + TTL_MS / 3 * HF_MS) { /* a busy machine */
         print_message("# the failover took too long: %s\n", hf_errname(r));
         actor_close(&early);

@@ -44,7 +44,7 @@ static void ending_by_key_stops_half_way(void **state)
     if (r != HF_ELOST && strstr(hf_errmsg(owner.client), "by its session key") == NULL)
         fail_msg("%s: %s", hf_errname(r), hf_errmsg(owner.client));
     actor_await(&owner, HF_LOST);
-    assert_int_equal(hf_release(owner.lock), HF_ELOST);
+    assert_int_equal(actor_release(&owner), HF_ELOST);
     actor_take(&owner);
     session_key_end(&key); /* of the previous session */
     assert_int_equal(hf_check(owner.lock, ACTOR_LIMIT_MS), 0);
@@ -98,7 +98,7 @@ static void survives(const char *name, const char *wrong, const char *right)
     redis_do("%s", right);
     pthread_join(execution.thread, NULL);
     assert_int_equal(execution.result, 0);
-    (void)hf_release(owner.lock); /* it lives, and may have reclaimed it */
+    (void)actor_release(&owner); /* it lives, and may have reclaimed it */
     actor_close(&owner);
     tcpproxy_stop(proxy);
     server_expect_empty();
@@ -129,7 +129,7 @@ static void ending_by_key_works_on_a_full_server(void **state)
     redis_do("CONFIG SET maxmemory 0");
     assert_int_equal(r, 0);
     actor_await(&owner, HF_LOST);
-    assert_int_equal(hf_release(owner.lock), HF_ELOST);
+    assert_int_equal(actor_release(&owner), HF_ELOST);
     actor_close(&owner);
     server_expect_empty();
 }

@@ -1,7 +1,7 @@
-"""fake_clock - a time of day for one server alone, which can be stepped.
+"""fake_clock - a time of day for one process and its children alone, which can be stepped.
 
     clock = Clock(folder)
-    start(env=clock.env)        the server and its children
+    start(env=clock.env)        the process and its children
     clock.step(-3600)           seconds from the true time, from now on
 
 It replaces functions of the C library, and only for the time of day.
@@ -78,19 +78,23 @@ class Missing(Exception):
 
 
 class Clock:
-    def __init__(self, folder):
+    """Several in one folder need different names."""
+
+    def __init__(self, folder, name="clock"):
         if shutil.which("cc") is None:
             raise Missing("no cc here")
         folder = pathlib.Path(folder)
-        self.path, library = folder / "clock", folder / "clock.so"
+        self.path, library = folder / name, folder / "clock.so"
         self.step(0)
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(library)],
-                       input=SOURCE, text=True, check=True)
+        if not library.exists():
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(library)],
+                           input=SOURCE, text=True, check=True)
         for path, mode in ((folder, 0o755), (self.path, 0o644), (library, 0o755)):
             os.chmod(path, mode)
         self.env = {"LD_PRELOAD": str(library), "HF_CLOCK": str(self.path)}
 
     def step(self, seconds):
+        self.ahead = seconds
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         os.pwrite(fd, struct.pack("=q", int(seconds * 1000000)), 0)
         os.close(fd)

@@ -3,6 +3,8 @@ import contextlib
 import itertools
 import os
 import pathlib
+import subprocess
+import sys
 
 import server_process
 
@@ -10,6 +12,13 @@ LIMIT = 64 << 20  # bytes: more than holdfast, its guardian and a few shells nee
 # Where the controller is, what sets the limit, and where kills are counted.
 VERSIONS = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"),
             ("/sys/fs/cgroup", "memory.max", "memory.events")]
+
+# Takes memory that belongs to no process, so the kernel does not take the eater for the largest one.
+EATER = """
+import os
+food = os.memfd_create("food")
+while True: os.write(food, bytes(2**20))
+"""
 
 numbers = itertools.count(1)
 
@@ -43,6 +52,25 @@ class MemoryGroup:
     def inside(self, argv):
         """The same command in this group."""
         return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(self.folder), *argv]
+
+    def starve(self, pid):
+        """Use up the memory of the group, with this process in it, until the kernel has killed both this
+        process and the one that uses it up.  False: this process is gone already."""
+        try:
+            (self.folder / "cgroup.procs").write_text(str(pid))
+            make_victim(pid)
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+        eater = subprocess.Popen(self.inside([sys.executable, "-S", "-c", EATER]))
+        try:
+            eater.wait(10)
+        finally:
+            eater.kill()
+            eater.wait()
+        for child in (self.folder / "cgroup.procs").read_text().split():  # started since
+            with contextlib.suppress(ProcessLookupError):
+                (self.folder.parent / "cgroup.procs").write_text(child)
+        return self.kills() >= 2
 
     def kills(self):
         for line in (self.folder / self.events).read_text().splitlines():

@@ -66,11 +66,11 @@ def quoted(text):
 
 
 class Server(server_process.Process):
-    """`lines`: of its redis.conf.  Use it in a `with`, or call stop(), which removes its files, too,
-    if the folder is its own."""
+    """`lines`: of its redis.conf; `env`: more for its environment.  Use it in a `with`, or call stop(),
+    which removes its files, too, if the folder is its own."""
 
     def __init__(self, folder, lines, *, tls=None, password=None, program="redis-server",
-                 owned=None):
+                 owned=None, env=None):
         if shutil.which(program) is None:
             raise Missing(f"no {program} here")
         self.folder, self.tls, self.password = folder, tls, password
@@ -79,7 +79,7 @@ class Server(server_process.Process):
         self.address = f"127.0.0.1:{self.port}"
         self.tls_port = tls_port if tls else None
         self.path = str(folder / "redis.sock")
-        self.process, self._owned = None, owned
+        self.process, self._owned, self.env = None, owned, env or {}
         folder.mkdir(parents=True, exist_ok=True)
         own = [f"port {self.port}", f"unixsocket {self.path}", f"dir {folder}", *ALWAYS]
         if program == "redis-sentinel":
@@ -110,7 +110,7 @@ class Server(server_process.Process):
 
     def start(self):
         """Returns when it serves."""
-        self.launch(sandbox.dying_with_us(self.argv))
+        self.launch(sandbox.dying_with_us(self.argv), env=os.environ | self.env)
         self.wait(START_LIMIT)
 
     def serves(self):
@@ -160,13 +160,13 @@ def settings(folder, tls, aof, acl, options):
     return [*lines, *(options or [])], files
 
 
-def standalone(tls=None, aof=False, requirepass=None, acl=None, options=None):
+def standalone(tls=None, aof=False, requirepass=None, acl=None, options=None, env=None):
     """`acl`: what follows "user" in lines of redis.conf; `options`: whole such lines."""
     folder, lock = sandbox.make_folder()
     try:
         lines, files = settings(folder, tls, aof, acl, options)
         server = Server(folder / "1", lines, tls=files, password=requirepass,
-                        owned=(folder, lock))
+                        owned=(folder, lock), env=env)
     except BaseException:
         remove_folder(folder, lock)
         raise

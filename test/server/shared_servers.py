@@ -12,6 +12,8 @@ import re
 import shutil
 import time
 
+import mariadb
+import mywire
 import postgres
 import pq
 import redis
@@ -20,7 +22,7 @@ import zookeeper
 
 YOUNG = 6  # seconds: longer than any session of a test on Redis
 PATIENCE = 6  # seconds: the session of a killed process may take that long to end
-FAULTS = (OSError, RuntimeError, pq.Error)  # of clients
+FAULTS = (OSError, RuntimeError, pq.Error, mywire.Error)  # of clients
 
 
 class Server:
@@ -190,28 +192,52 @@ def owner(place):
     return re.sub(r"^\d+ \d+ |:\d+$", "", place)
 
 
-class Postgres(Server):
+class Tables(Server):
+    """Sessions, places and lines are rows, which LOOK reads."""
+    LOOK = None
+    STILL = 1.2  # seconds: a living session renews once a second
+
+    def __init__(self):
+        super().__init__()
+        self.seen = {}  # of a place and a session there: its renewal, and since when
+
+    def look(self, link):
+        return link.call(self.LOOK)
+
+    def find_leftovers(self, link, name):
+        """The session of a killed client stays, with its places, until another client expires it.  But
+        there must be no place without a session, and the totals of lines must be right."""
+        found, now = [], time.monotonic()
+        for what, text, renewal in self.look(link):
+            if what == "session":
+                since = self.seen.get((name, text), (None,))
+                if since[0] != renewal:
+                    since = self.seen[name, text] = (renewal, now)
+                if now - since[1] < self.STILL:
+                    found.append(f"left a session that is renewed: {text}")
+            else:
+                found.append(f"left a {what} behind: {text}" if what == "place" else
+                             f"left a line that counts wrong: {text}")
+        return found
+
+
+class Postgres(Tables):
     """A database for each test; sessions last 3 s.  Nothing is synced: it never crashes."""
     scheme, module = "postgres", postgres
     TEMPLATE = "hf_template"
     SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "400"}
-    STILL = 1.2  # seconds: a living session renews once a second
     LOOK = """
         SELECT 'session', sid, renewal FROM holdfast.session
         UNION ALL SELECT 'place', concat_ws(' ', name, sid, id, state), 0
-        FROM holdfast.place WHERE sid NOT IN (SELECT sid FROM holdfast.session)
+        FROM holdfast.every_place WHERE sid NOT IN (SELECT sid FROM holdfast.session)
         UNION ALL SELECT 'count', concat_ws(' ', name, used, holders, waiting), 0
         FROM holdfast.line LEFT JOIN (
             SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0) AS weight,
                    count(*) FILTER (WHERE state = 'g') AS have,
                    count(*) FILTER (WHERE state = 'w') AS wait
-            FROM holdfast.place GROUP BY name) AS places USING (name)
+            FROM holdfast.every_place GROUP BY name) AS places USING (name)
         WHERE (used, holders, waiting) IS DISTINCT FROM
               (coalesce(weight, 0), coalesce(have, 0), coalesce(wait, 0))"""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = {}  # of a place and a session there: its renewal, and since when
 
     @staticmethod
     def check_installed():
@@ -234,22 +260,6 @@ class Postgres(Server):
 
     def url(self, database):
         return self.server.url_of(database)
-
-    def find_leftovers(self, link, name):
-        """The session of a killed client stays, with its places, until another client expires it.  But
-        there must be no place without a session, and the totals of lines must be right."""
-        found, now = [], time.monotonic()
-        for what, text, renewal in link.call(self.LOOK):
-            if what == "session":
-                since = self.seen.get((name, text), (None,))
-                if since[0] != renewal:
-                    since = self.seen[name, text] = (renewal, now)
-                if now - since[1] < self.STILL:
-                    found.append(f"left a session that is renewed: {text}")
-            else:
-                found.append(f"left a {what} behind: {text}" if what == "place" else
-                             f"left a line that counts wrong: {text}")
-        return found
 
     def clear(self, link, name):
         link.close()
@@ -280,3 +290,47 @@ class Pgbouncer(Postgres):
 
     def stop(self):
         """It ends with the server."""
+
+
+class MariaDB(Tables):
+    """A database for each test; sessions last 3 s.  Nothing is synced: it never crashes."""
+    scheme, module = "mariadb", mariadb
+    SETTINGS = {"innodb-flush-log-at-trx-commit": "0", "max-connections": "1000"}
+    NO_TABLE = 1146
+    LOOK = """
+        SELECT 'session', sid, renewal FROM hf_session
+        UNION ALL SELECT 'place', CONCAT_WS(' ', name, sid, id, state), 0
+        FROM hf_place WHERE sid NOT IN (SELECT sid FROM hf_session)
+        UNION ALL SELECT 'count', CONCAT_WS(' ', name, used, holders, waiting), 0
+        FROM hf_line LEFT JOIN (
+            SELECT name, SUM(IF(state = 'g', weight, 0)) AS weight, SUM(state = 'g') AS have,
+                   SUM(state = 'w') AS wait
+            FROM hf_place GROUP BY name) AS places USING (name)
+        WHERE used <> COALESCE(weight, 0) OR holders <> COALESCE(have, 0) OR
+              waiting <> COALESCE(wait, 0)"""
+
+    @staticmethod
+    def check_installed():
+        mariadb.check_installed()
+
+    def launch(self):
+        return mariadb.standalone(settings=self.SETTINGS)
+
+    def connect(self, name):
+        return self.server.connect(f"t{name}" if name else "")
+
+    def room(self, name):
+        url = self.server.createdb(f"t{name}")
+        return {"@MARIADB@": f"{url.partition('//')[2]}?ttl=3s"}
+
+    def look(self, link):
+        try:
+            return super().look(link)
+        except mywire.Error as error:
+            if error.code != self.NO_TABLE:  # the test did not open the store
+                raise
+            return []
+
+    def clear(self, link, name):
+        link.close()
+        self.server.dropdb(f"t{name}")

@@ -77,12 +77,12 @@ def class_path():
 class Server(server_process.Process):
     """`config`: lines of zoo.cfg as a dictionary; `properties`: of the JVM; `inside`: words
     in front of the command, and `entering`, a function that gives a context for making sockets,
-    both for a server in a network namespace."""
+    both for a server in a network namespace; `env`: more for its environment."""
 
     def __init__(self, folder, address, config, properties, *, jvm=(), inside=(),
-                 entering=contextlib.nullcontext):
+                 entering=contextlib.nullcontext, env=None):
         self.folder, self.address, self.secure = folder, address, None
-        self.inside, self.entering = list(inside), entering
+        self.inside, self.entering, self.env = list(inside), entering, env or {}
         self.process = None
         flags = ["-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                  "-XX:-UsePerfData", *jvm]
@@ -97,7 +97,7 @@ class Server(server_process.Process):
                      "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(folder / "zoo.cfg")]
 
     def start(self):
-        self.launch(self.inside + sandbox.dying_with_us(self.argv))
+        self.launch(self.inside + sandbox.dying_with_us(self.argv), env=os.environ | self.env)
 
     def word(self, text, timeout=2.0):
         with self.entering():
@@ -208,7 +208,7 @@ def local_server(cluster, folder, ports, options):
         config |= {"secureClientPort": own[3], "secureClientPortAddress": "127.0.0.1"}
         properties |= tls_properties(cluster.tls, options.tls)
     server = Server(folder, f"127.0.0.1:{own[0]}", config | options.config, properties,
-                    jvm=options.jvm)
+                    jvm=options.jvm, env=options.env)
     server.secure = f"127.0.0.1:{own[3]}"
     if len(ports) > 1:
         (folder / "data" / "myid").write_text(f"{number}\n")
@@ -276,6 +276,7 @@ class Options:
         self.super_user = None  # "name:password"
         self.log_level = "info"
         self.jvm = []  # flags
+        self.env = {}  # more for the environment of servers
         self.config = {}  # lines of zoo.cfg
         for name, value in given.items():
             assert name in vars(self), name

@@ -192,6 +192,9 @@ size_t hf_dial_next_server(const struct hf_dial *dial);
 void hf_dial_look_up(struct hf_dial *dial);
 void hf_dial_connect(struct hf_dial *dial, const struct hf_address *address);
 
+/* The same, to a Unix socket; the path has 107 bytes at most. */
+void hf_dial_connect_path(struct hf_dial *dial, const char *path);
+
 /* RESOLVING without a look-up: others find out where the server is. */
 bool hf_dial_is_sought(const struct hf_dial *dial);
 

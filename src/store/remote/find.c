@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/un.h>
 
 /* ---- Servers ------------------------------------------------------------------ */
 
@@ -72,6 +74,17 @@ void hf_dial_connect(struct hf_dial *dial, const struct hf_address *address)
     assert(hf_dial_is_sought(dial) && dial->next_address >= dial->addresses);
     assert(address != NULL || dial->ops->connect != NULL);
     connect_to(dial, address);
+}
+
+void hf_dial_connect_path(struct hf_dial *dial, const char *path)
+{
+    struct hf_address   address = { .length = sizeof(struct sockaddr_un) };
+    struct sockaddr_un *at = (struct sockaddr_un *)&address.at;
+
+    assert(strlen(path) < sizeof at->sun_path); /* the store has checked it */
+    at->sun_family = AF_UNIX;
+    strcpy(at->sun_path, path);
+    hf_dial_connect(dial, &address);
 }
 
 void hf_dial_take_addresses(struct hf_dial *dial)

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/un.h>
 
 #define STEP_MOST (2 * HF_SEC)
 
@@ -28,18 +27,6 @@ static hf_time redis_pause_most(const struct hf_dial *dial)
     return redis->served.places > 0 ? redis->config.ttl / 20 : HF_NEVER;
 }
 
-static void connect_to_path(struct hf_dial *dial, const char *path)
-{
-    struct hf_address   address = { .length = sizeof(struct sockaddr_un) };
-    struct sockaddr_un *at = (struct sockaddr_un *)&address.at;
-
-    static_assert(sizeof at->sun_path >= sizeof((struct hf_redis_config *)0)->path,
-                  "config.c has seen to it that the path fits");
-    at->sun_family = AF_UNIX;
-    snprintf(at->sun_path, sizeof at->sun_path, "%s", path);
-    hf_dial_connect(dial, &address);
-}
-
 static void find_redis_server(struct hf_dial *dial)
 {
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
@@ -49,7 +36,7 @@ static void find_redis_server(struct hf_dial *dial)
     link->following = link->moved.host[0] != '\0';
     link->asking = link->following && link->moving;
     if (redis->config.path[0] != '\0') {
-        connect_to_path(dial, redis->config.path);
+        hf_dial_connect_path(dial, redis->config.path);
     } else if (link->following) {
         dial->here = link->moved;
         link->moved.host[0] = '\0';
