@@ -306,7 +306,15 @@ static inline struct hf_options hf_options_init()
  *                      parameter of libpq, as ?sslmode=, and $PGPASSWORD or ~/.pgpass
  *                      ?ttl=30s      instead of ttl_ms
  *                      ?polling=yes  never LISTEN, as behind a pooler
- *                      ?history=N    on a file, Redis or PostgreSQL: from now on the
+ *     mariadb://USER@HOST:PORT,HOST:PORT.../DATABASE
+ *                      a MariaDB database; mysql: is the same
+ *                      ?ttl=30s      instead of ttl_ms
+ *                      ?socket=PATH  a Unix socket, and no HOST
+ *                      ?tls=yes, ?ca, ?cert, ?key  as for zks:
+ *                      ?auth=FILE    has "password" or "user:password"; or
+ *                                    //user:password@HOST, or $HOLDFAST_MARIADB_AUTH
+ *                      ?polling=yes  no second connection for waiters
+ *                      ?history=N    on a file or in a database: from now on the
  *                                    store keeps the last N events, see hf_history();
  *                                    0: none
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
@@ -315,7 +323,7 @@ static inline struct hf_options hf_options_init()
  * Opening a store on a server does not wait for the server: the first call that
  * needs it does, within its own time limit.
  *
- * zks: and rediss: need OpenSSL, Redis needs hiredis, PostgreSQL needs libpq.  The first
+ * zks:, rediss: and MariaDB need OpenSSL, Redis needs hiredis, PostgreSQL needs libpq.  The first
  * hf_open() that needs a library loads it; a thread that forks meanwhile waits.
  *
  * HF_ENOTFOUND: a library is missing; the message tells which, and what to install. */
@@ -446,12 +454,12 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
 /* Give it back.  0 only if the lock was yours until now.
  *
- * HF_ELOST: it was not, and your work under it was not protected to the end; the handle
- * is idle again.  HF_EDOWN: the lock was yours when you called, but the store did not
- * confirm the release while that was certain.  The handle is HF_LEAVING, and the release is sent as
- * soon as the store answers; otherwise others get the lock when the lease expires.
- * HF_ESTATE: it is not held.  HF_EOWNER: another thread holds it, see
- * hf_set_any_thread(). */
+ * HF_ELOST: it was not, or nobody can tell, because the connection broke just then: count
+ * your work under it as not protected to the end.  The handle is idle again.  HF_EDOWN: the
+ * lock was yours when you called, but the store did not confirm the release while that was
+ * certain.  The handle is HF_LEAVING, and the release is sent as soon as the store answers;
+ * otherwise others get the lock when the lease expires.  HF_ESTATE: it is not held.
+ * HF_EOWNER: another thread holds it, see hf_set_any_thread(). */
 HF_API int hf_release(struct hf_lock *lock);
 
 /* The same without waiting; on_state or hf_state() tells the result.  A lock acquired
@@ -611,7 +619,7 @@ HF_API void hf_store_watch_free(struct hf_store_watch *watch);
 
 /* ---- History: past events of a store ----------------------------------------
  *
- * A store can keep its last events.  A file keeps the last 1000.  Redis and PostgreSQL
+ * A store can keep its last events.  A file keeps the last 1000.  Redis and databases
  * keep none until somebody opens the store with ?history=N in its URL, which then
  * applies to all its users.  With ?history=0 a store keeps none; in a file that makes
  * an acquire and release some ten microseconds faster. */

@@ -23,6 +23,11 @@ const struct verb verb_table[] = {
       "holdfast, unless --again is given.\n"
       "With --observe there is no COMMAND: it prints a line when the leader changes.",
       1, 1, true, true, elect_main },
+    { IN_SERVE, "serve", "", "hold locks for a program, by lines of JSON",
+      "For programs in other languages than C: one process holds as many locks as\n"
+      "the program wants.  Requests are read from stdin, events written to stdout.\n"
+      "When stdin or stdout is closed, all locks are released.",
+      0, 0, false, false, serve_main },
     { IN_LIST, "list", "[PATTERN]", "list locks in use",
       "PATTERN is matched against whole names, as the shell matches file names.", 0, 1,
       false, true, list_main },
@@ -93,7 +98,7 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 
 #define TAKING  (IN_RUN | IN_TRY | IN_HOLD)
 #define CHILD   (IN_RUN | IN_TRY | IN_ELECT)
-#define HOLDING (TAKING | IN_ELECT)
+#define HOLDING (TAKING | IN_ELECT | IN_SERVE)
 #define LOOKING                                                                          \
     (IN_LIST | IN_SHOW | IN_WATCH | IN_WAIT | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | \
      IN_INIT | IN_HISTORY | IN_TOP | IN_WEB | IN_BENCH)
@@ -113,6 +118,8 @@ const struct option_row option_table[] = {
       "exit with N instead of 75 if others hold it" },
     { IN_RUN | IN_HOLD, OPT_MAX_WAITERS, "max-waiters", "N",
       "do not queue if N are waiting already" },
+    { IN_RUN | IN_TRY, OPT_ALSO_FLOCK, "also-flock", "FILE",
+      "then take flock(2) on FILE, too, as old scripts do" },
     { CHILD, 'c', "command", "STRING",
       "the command is STRING, run by $SHELL or /bin/sh" },
     { HOLDING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
@@ -130,7 +137,9 @@ const struct option_row option_table[] = {
     { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again also when the command ends" },
     { IN_ELECT, OPT_OBSERVE, "observe", NULL, "take no part, print who leads" },
-    { HOLDING, OPT_STATUS_FD, "status-fd", "N", "write events to descriptor N, as JSON" },
+    { TAKING | IN_ELECT, OPT_STATUS_FD, "status-fd", "N",
+      "write events to descriptor N, as JSON" },
+    { IN_SERVE, OPT_STDIO, "stdio", NULL, "serve the program at stdin and stdout" },
     { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
     { IN_BREAK | IN_CHECK, OPT_TOKEN, "token", "TOKEN", "the place with this token" },
     { IN_FENCE, OPT_TOKEN, "token", "TOKEN", "instead of $HOLDFAST_TOKEN" },

@@ -58,6 +58,7 @@ enum verb_bit {
     IN_WEB = 1 << 19,
     IN_BENCH = 1 << 20,
     IN_FENCE = 1 << 21,
+    IN_SERVE = 1 << 22,
 };
 
 enum option_id {
@@ -97,6 +98,8 @@ enum option_id {
     OPT_CLIENTS,
     OPT_TIME,
     OPT_KEEP,
+    OPT_STDIO,
+    OPT_ALSO_FLOCK,
 };
 
 extern const struct verb       verb_table[];
@@ -130,8 +133,9 @@ struct args {
     int64_t        max_run_ms; /* 0: no limit */
     enum leftovers leftovers;
     bool           close;
-    int            on_ask;    /* signal for the command; 0: none */
-    int            status_fd; /* 0: none */
+    int            on_ask;     /* signal for the command; 0: none */
+    int            status_fd;  /* 0: none */
+    const char    *also_flock; /* NULL: not given */
     bool           yield;
     bool           again;
     bool           observe;
@@ -149,6 +153,7 @@ struct args {
     int64_t        since_ms; /* 0: not given */
     int64_t        keep;     /* -1: not given */
     bool           once;
+    bool           stdio;
     const char    *listen; /* NULL: not given; the same for those that follow */
     const char    *host;
     const char    *metrics;
@@ -176,6 +181,7 @@ int wait_main(const struct args *args);
 int break_main(const struct args *args);
 int ask_main(const struct args *args);
 int check_main(const struct args *args);
+int serve_main(const struct args *args);
 int fence_main(const struct args *args);
 int doctor_main(const struct args *args);
 int init_main(const struct args *args);

@@ -15,6 +15,16 @@ static int check_kind(const struct args *args)
     return 0;
 }
 
+/* A file has one holder, or any number. */
+static int check_flock(const struct args *args)
+{
+    if (args->also_flock != NULL && args->slots > 0)
+        return parse_refuse(args->verb,
+                            "--also-flock has no slots: it goes with a mutex, -s or -x",
+                            NULL);
+    return 0;
+}
+
 /* A verb that asks the store needs a moment for the answer. */
 static int check_limit(const struct args *args)
 {
@@ -73,11 +83,19 @@ static int check_keep(const struct args *args)
     return 0;
 }
 
+/* There may be other ways to reach it one day. */
+static int check_stdio(const struct args *args)
+{
+    if (args->verb->bit == IN_SERVE && !args->stdio)
+        return parse_refuse(args->verb, "it needs --stdio", NULL);
+    return 0;
+}
+
 int parse_check(const struct args *args)
 {
-    int (*const checks[])(const struct args *) = { check_limit, check_observe,
-                                                   check_grant, check_system,
-                                                   check_kind,  check_keep };
+    int (*const checks[])(
+        const struct args *) = { check_limit, check_observe, check_grant, check_system,
+                                 check_kind,  check_flock,   check_keep,  check_stdio };
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < sizeof checks / sizeof *checks; i++)

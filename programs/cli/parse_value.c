@@ -100,6 +100,8 @@ static const char **text_of(struct args *args, int id)
         return &args->metrics;
     case OPT_METRICS_FILE:
         return &args->metrics_file;
+    case OPT_ALSO_FLOCK:
+        return &args->also_flock;
     case OPT_CLIENTS:
         return &args->clients;
     case OPT_TIME:
@@ -221,6 +223,8 @@ static bool *flag_of(struct args *args, int id)
         return &args->show_command;
     case OPT_SYSTEM:
         return &args->system;
+    case OPT_STDIO:
+        return &args->stdio;
     case OPT_ONCE:
         return &args->once;
     case OPT_ALLOW_ASK:

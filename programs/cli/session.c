@@ -50,7 +50,7 @@ static int open_client(const struct args *args, const struct session_holder *hol
     struct hf_options options = HF_OPTIONS_INIT;
 
     error[0] = '\0';
-    if (args->url == NULL && url_is_withheld()) {
+    if (session_withheld(args) != NULL) {
         snprintf(error, size, "%s", withheld);
         return HF_EINVAL;
     }
@@ -73,13 +73,18 @@ static int open_client(const struct args *args, const struct session_holder *hol
     return r;
 }
 
+const char *session_withheld(const struct args *args)
+{
+    return args->url == NULL && url_is_withheld() ? withheld : NULL;
+}
+
 bool session_refuse_withheld(const struct args *args)
 {
-    bool refused = args->url == NULL && url_is_withheld();
+    const char *text = session_withheld(args);
 
-    if (refused)
-        complain("%s", withheld);
-    return refused;
+    if (text != NULL)
+        complain("%s", text);
+    return text != NULL;
 }
 
 void session_load(const struct args *args)

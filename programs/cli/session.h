@@ -19,9 +19,10 @@ int session_open(const struct args *args, struct hf_client **ret);
 int session_try(const struct args *args, char *error, size_t size,
                 struct hf_client **ret);
 
-/* Is there no URL, because the `holdfast run` around us keeps its own to itself?
- * Complains about that. */
-bool session_refuse_withheld(const struct args *args);
+/* Is there no URL, because the `holdfast run` around us keeps its own to itself?  Says
+ * what to do, or NULL.  The second one complains. */
+const char *session_withheld(const struct args *args);
+bool        session_refuse_withheld(const struct args *args);
 
 /* Load the libraries of the store that args name, before a guardian is forked: that must
  * not depend on the disk when it ends the session.  If it fails, opening the store tells

@@ -130,6 +130,7 @@ int url_hand_down(const char *url)
 {
     unsetenv("HOLDFAST_ZK_AUTH"); /* user and password, see holdfast(1) */
     unsetenv("HOLDFAST_REDIS_AUTH");
+    unsetenv("HOLDFAST_MARIADB_AUTH");
     if (url == NULL)
         url = getenv("HOLDFAST_URL");
     if (url != NULL && *url != '\0')
@@ -208,7 +209,8 @@ static void hide(const char *name, const char *value)
 
 void url_hide_secrets(void)
 {
-    static const char *const names[] = { "HOLDFAST_ZK_AUTH", "HOLDFAST_REDIS_AUTH" };
+    static const char *const names[] = { "HOLDFAST_ZK_AUTH", "HOLDFAST_REDIS_AUTH",
+                                         "HOLDFAST_MARIADB_AUTH" };
     const char              *url = getenv("HOLDFAST_URL");
 
     if (url != NULL && redact_url_has(url))

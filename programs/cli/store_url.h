@@ -19,7 +19,7 @@ void url_hide_secrets(void);
 char *url_read_file(const char *path);
 
 /* Set the environment of the command; `url` NULL: that of our environment.  Removes
- * HOLDFAST_ZK_AUTH and HOLDFAST_REDIS_AUTH, too.  -1: no memory. */
+ * HOLDFAST_ZK_AUTH, HOLDFAST_REDIS_AUTH and HOLDFAST_MARIADB_AUTH, too.  -1: no memory. */
 int url_hand_down(const char *url);
 
 /* The same URL, with the parameter that has the store keep `keep` entries of its history;

@@ -3,8 +3,8 @@
 
 #include "answer.h"
 #include "audit.h"
-#include "body.h"
 #include "clock.h"
+#include "json_read.h"
 #include "place.h"
 #include "text.h"
 
@@ -16,14 +16,22 @@
 #define NAME_ROOM   256
 #define REASON_ROOM 401
 
+/* Those that are missing are "". */
+static bool read_texts(struct body body, struct json_member *member, size_t members)
+{
+    for (size_t i = 0; i < members; i++)
+        ((char *)member[i].value)[0] = '\0';
+    return json_read(body.text, body.size, member, members, JSON_SKIPPING, NULL, 0);
+}
+
 enum MHD_Result change_enter(struct site *site, struct MHD_Connection *connection,
                              struct body body)
 {
-    char         key[SECRET_SIZE + 1];
-    struct field field[] = { { "key", key, sizeof key } };
-    struct draft draft;
+    char               key[SECRET_SIZE + 1];
+    struct json_member member[] = { { "key", JSON_TEXT, key, sizeof key, false } };
+    struct draft       draft;
 
-    if (!body_read(body.text, body.size, field, 1))
+    if (!read_texts(body, member, 1))
         return answer_error(connection, MHD_HTTP_BAD_REQUEST, "expected a key");
     const char *token = auth_log_in(&site->auth, key, clock_wall_us());
     if (token == NULL)
@@ -75,12 +83,13 @@ static void add_requests(struct site *site, const char *name, const char *reason
 enum MHD_Result change_ask(struct site *site, struct MHD_Connection *connection,
                            struct body body)
 {
-    char         name[NAME_ROOM], reason[REASON_ROOM], who[AUDIT_WHO_MAX];
-    struct field field[] = { { "name", name, sizeof name },
-                             { "reason", reason, sizeof reason } };
-    struct draft draft;
+    char               name[NAME_ROOM], reason[REASON_ROOM], who[AUDIT_WHO_MAX];
+    struct json_member member[] = { { "name", JSON_TEXT, name, sizeof name, false },
+                                    { "reason", JSON_TEXT, reason, sizeof reason,
+                                      false } };
+    struct draft       draft;
 
-    if (!body_read(body.text, body.size, field, 2) || *name == '\0')
+    if (!read_texts(body, member, 2) || *name == '\0')
         return answer_error(connection, MHD_HTTP_BAD_REQUEST,
                             "expected a name, and a reason of at most 400 bytes");
     struct audit audit = { "ask", audit_who(connection, who), name, "", "", reason, 0 };
@@ -178,16 +187,17 @@ static int break_place(struct site *site, struct audit *audit, uint64_t token)
 enum MHD_Result change_break(struct site *site, struct MHD_Connection *connection,
                              struct body body)
 {
-    char         name[NAME_ROOM], token[24], typed[NAME_ROOM], reason[REASON_ROOM];
-    char         who[AUDIT_WHO_MAX];
-    struct field field[] = { { "name", name, sizeof name },
-                             { "token", token, sizeof token },
-                             { "typed", typed, sizeof typed },
-                             { "reason", reason, sizeof reason } };
-    uint64_t     number;
-    struct draft draft;
+    char               name[NAME_ROOM], token[24], typed[NAME_ROOM], reason[REASON_ROOM];
+    char               who[AUDIT_WHO_MAX];
+    struct json_member member[] = { { "name", JSON_TEXT, name, sizeof name, false },
+                                    { "token", JSON_TEXT, token, sizeof token, false },
+                                    { "typed", JSON_TEXT, typed, sizeof typed, false },
+                                    { "reason", JSON_TEXT, reason, sizeof reason,
+                                      false } };
+    uint64_t           number;
+    struct draft       draft;
 
-    if (!body_read(body.text, body.size, field, 4))
+    if (!read_texts(body, member, 4))
         return answer_error(connection, MHD_HTTP_BAD_REQUEST,
                             "expected the strings name, token, typed and reason; the "
                             "reason has at most 400 bytes");

@@ -136,9 +136,14 @@ int session_guardian_start(struct session_guardian *ret)
 
 void session_guardian_tell(struct session_guardian *guardian, const struct hf_lock *lock)
 {
-    if (guardian == NULL || guardian->guard.link < 0)
+    if (guardian != NULL)
+        session_guardian_tell_deadline(guardian, session_deadline(lock));
+}
+
+void session_guardian_tell_deadline(struct session_guardian *guardian, int64_t deadline)
+{
+    if (guardian->guard.link < 0)
         return;
-    int64_t deadline = session_deadline(lock);
     if (!session_deadline_moved(guardian->deadline, deadline))
         return;
     if (guard_tell(&guardian->guard, GUARD_DEADLINE, 0, deadline) == 0)

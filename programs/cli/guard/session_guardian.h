@@ -6,8 +6,8 @@
  *
  *     client                    waits for the end of            and leaves
  *     program with HF_GUARDIAN  the program and its forks       when the lease is over
- *     holdfast hold             hold, the process that started  at the deadline
- *                               it, and hold's stdin
+ *     holdfast hold, serve      it, the process that started    at the deadline
+ *                               it, and its stdin
  *
  *     program ---- socket ---- holdfast guardian      (libholdfast starts it)
  *
@@ -20,6 +20,8 @@
  * until when the lock is certainly held.  The end of stdin alone proves nothing: Node, Java and
  * others close it when their child is dead.  As long as nothing is held there is nobody
  * to wait for.
+ *
+ * All this is the same for `serve`, where as many locks as there are have one session.
  *
  * The session guardian of `hold` is forked before the store is opened, gets the same
  * orders as the guardian of `run` (guard.h), and is dismissed when the lock is released.
@@ -44,5 +46,8 @@ int session_guardian_start(struct session_guardian *ret);
 /* Tell it until when the lock is held, before the user is told.  Until then it ends the
  * session at once if hold is killed.  NULL: there is none. */
 void session_guardian_tell(struct session_guardian *guardian, const struct hf_lock *lock);
+
+/* The same, for several locks of one session; 0: none is held. */
+void session_guardian_tell_deadline(struct session_guardian *guardian, int64_t deadline);
 
 #endif

@@ -41,19 +41,25 @@ static bool is_for_writing(int fd)
            (mode & O_ACCMODE) != O_RDONLY;
 }
 
-int writer_open(struct line_writer *writer, int fd)
+int writer_copy(int fd, bool *is_socket)
 {
     struct stat what;
+    int         copy = -1;
 
     if (!is_for_writing(fd) || fstat(fd, &what) < 0) {
         errno = EBADF;
         return -1;
     }
-    *writer = (struct line_writer){ .fd = -1, .is_socket = S_ISSOCK(what.st_mode) };
+    *is_socket = S_ISSOCK(what.st_mode);
     if (S_ISFIFO(what.st_mode) || is_terminal(fd, &what))
-        writer->fd = open_again(fd);
-    if (writer->fd < 0)
-        writer->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        copy = open_again(fd);
+    return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+int writer_open(struct line_writer *writer, int fd)
+{
+    *writer = (struct line_writer){ .fd = -1 };
+    writer->fd = writer_copy(fd, &writer->is_socket);
     if (writer->fd >= 0 && fd > STDERR_FILENO)
         close(fd);
     return writer->fd < 0 ? -1 : 0;

@@ -30,6 +30,11 @@ struct line_writer {
     int              error; /* errno of the write() that failed, and closed it; else 0 */
 };
 
+/* A copy of `fd` that can be written to without waiting, which programs that we execute do
+ * not inherit: after poll(), by send() with MSG_DONTWAIT if it is a socket, else by write().
+ * -1 and errno: it cannot be written to. */
+int writer_copy(int fd, bool *is_socket);
+
 /* Write to a copy of `fd`, which programs that we execute do not inherit.  -1 and errno:
  * it cannot be written to. */
 int writer_open(struct line_writer *writer, int fd);

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "complain.h"
 #include "redact.h"
+#include "run/also_flock.h"
 #include "run/metrics.h"
 #include "run/status.h"
 #include "run/take.h"
@@ -24,11 +25,12 @@ static struct lingered hold_at_least(struct supervisor *s)
     return linger(s);
 }
 
-/* Give the lock back and see how it went.  As long as it may still be held the guardian
+/* Give the lock back and see how it went; the file's lock first, as it was taken last.  As long as it may still be held the guardian
  * is needed: it ends the session if we are killed. */
 static void conclude(struct command_run *run, struct supervisor *s,
                      struct lingered lingered)
 {
+    also_flock_release();
     int r = hf_release(s->lock);
 
     if (r == 0 || r == HF_ELOST)
@@ -159,6 +161,8 @@ int run_main(const struct args *args)
     int code = status_open(args);
     if (code == 0)
         code = metrics_open(args);
+    if (code == 0)
+        code = also_flock_open(args);
     if (code != 0)
         return code;
     if (signals_init(&signals) < 0)

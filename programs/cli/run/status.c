@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "complain.h"
 #include "json.h"
-#include "redact.h"
+#include "run/event_line.h"
 #include "run/line_writer.h"
 #include "session.h"
 #include "text.h"
@@ -22,9 +22,8 @@
 #define REST_MS 5000
 
 /* Texts are cut, so that a pipe takes every line as a whole. */
-#define NAME_CUT 256
-#define TEXT_CUT 384
-_Static_assert(TEXT_CLEAN_FACTOR *(NAME_CUT + TEXT_CUT) + 200 <= WRITER_LINE_MAX,
+_Static_assert(TEXT_CLEAN_FACTOR *(EVENT_NAME_CUT + EVENT_TEXT_CUT) + 200 <=
+                   WRITER_LINE_MAX,
                "a line with the longest texts must fit");
 
 enum kind {
@@ -64,48 +63,11 @@ int status_fd(void)
 
 /* ---- Lines ----------------------------------------------------------------- */
 
-struct line {
-    struct json json;
-    char       *text;
-    size_t      length;
-};
-
-/* Cut between two characters. */
-static void cut_text(char *out, size_t size, const char *text)
+static bool begin_line(struct event_line *line, const char *event)
 {
-    size_t length = strlen(text);
-
-    if (length >= size)
-        for (length = size - 1; length > 0 && (text[length] & 0xc0) == 0x80; length--)
-            continue;
-    memcpy(out, text, length);
-    out[length] = '\0';
-}
-
-static void put_text(struct line *line, const char *key, const char *text, size_t size)
-{
-    char cut[TEXT_CUT];
-
-    assert(size <= sizeof cut);
-    cut_text(cut, size, text);
-    redact_text(cut); /* as in complain() */
-    json_string(&line->json, key, cut);
-}
-
-static bool begin_line(struct line *line, const char *event)
-{
-    char time[TEXT_TIME_MAX];
-
-    if (!status.on)
+    if (!status.on || !event_begin(line, event))
         return false;
-    *line = (struct line){ 0 };
-    line->json.out = open_memstream(&line->text, &line->length);
-    if (line->json.out == NULL)
-        return false;
-    json_open(&line->json, NULL, '{');
-    json_string(&line->json, "time", text_time(time, clock_wall_us()));
-    json_string(&line->json, "event", event);
-    put_text(line, "name", status.name, NAME_CUT);
+    event_put_text(line, "name", status.name, EVENT_NAME_CUT);
     return true;
 }
 
@@ -119,39 +81,24 @@ static void say_error(void)
         complain("--status-fd: cannot write: %s; closed it", strerror(error));
 }
 
-static void end_line(struct line *line, enum kind kind)
+static void end_line(struct event_line *line, enum kind kind)
 {
-    json_close(&line->json, '}');
-    fputc('\n', line->json.out);
-    if (fclose(line->json.out) != 0)
-        free(line->text);
-    else if (!writer_put(&status.writer, line->text, line->length, kind))
+    if (event_end(line) && !writer_put(&status.writer, line->text, line->length, kind))
         complain("--status-fd: nobody reads it; closed it");
     say_error();
 }
 
-/* `deadline` for readers that come late, `left_ms` for those with another clock. */
-static void put_deadline(struct line *line, struct hf_lock *lock)
+static void put_deadline(struct event_line *line, struct hf_lock *lock)
 {
-    int64_t left = hf_left_ms(lock);
-    char    time[TEXT_TIME_MAX];
-
     status.told = status.deadline;
-    if (left == INT64_MAX) {
-        json_null(&line->json, "left_ms");
-        json_null(&line->json, "deadline");
-    } else {
-        json_number(&line->json, "left_ms", left);
-        json_string(&line->json, "deadline",
-                    text_time(time, clock_wall_us() + left * 1000));
-    }
+    event_put_deadline(line, hf_left_ms(lock));
 }
 
 /* ---- Before it is held ------------------------------------------------------- */
 
 void status_waiting(void)
 {
-    struct line line;
+    struct event_line line;
 
     assert(!status.held);
     status.waiting = true;
@@ -161,7 +108,7 @@ void status_waiting(void)
 
 void status_place(struct hf_lock *lock, int64_t ahead, void *data)
 {
-    struct line line;
+    struct event_line line;
 
     (void)lock, (void)data;
     if (!status.waiting || ahead < 0 || !begin_line(&line, "place"))
@@ -172,14 +119,14 @@ void status_place(struct hf_lock *lock, int64_t ahead, void *data)
 
 void status_failed(int why, const char *text)
 {
-    struct line line;
+    struct event_line line;
 
     assert(!status.held);
     status.waiting = false;
     if (!begin_line(&line, "failed"))
         return;
     json_string(&line.json, "error", hf_errname(why));
-    put_text(&line, "text", text, TEXT_CUT);
+    event_put_text(&line, "text", text, EVENT_TEXT_CUT);
     end_line(&line, SINGLE);
 }
 
@@ -188,8 +135,8 @@ void status_failed(int why, const char *text)
 /* Somebody may have asked in the same turn in which it was granted. */
 void status_held(struct hf_lock *lock)
 {
-    struct line line;
-    char        reason[TEXT_CUT];
+    struct event_line line;
+    char              reason[EVENT_TEXT_CUT];
 
     assert(!status.held);
     status.waiting = false;
@@ -210,17 +157,17 @@ void status_held(struct hf_lock *lock)
 
 void status_asked(const char *reason)
 {
-    struct line line;
+    struct event_line line;
 
     if (!status.held || !begin_line(&line, "asked"))
         return;
-    put_text(&line, "reason", reason, TEXT_CUT);
+    event_put_text(&line, "reason", reason, EVENT_TEXT_CUT);
     end_line(&line, SINGLE);
 }
 
 static void tell_renewed(struct hf_lock *lock)
 {
-    struct line line;
+    struct event_line line;
 
     status.deadline = session_deadline(lock);
     int64_t step = status.deadline - status.told;
@@ -235,8 +182,8 @@ static void tell_renewed(struct hf_lock *lock)
 /* The store says that the lock is gone, or did not answer in time. */
 void status_lost(void)
 {
-    bool        expired = clock_boot_ns() >= status.deadline;
-    struct line line;
+    bool              expired = clock_boot_ns() >= status.deadline;
+    struct event_line line;
 
     if (!status.held)
         return;
@@ -249,7 +196,7 @@ void status_lost(void)
 
 void status_released(int result)
 {
-    struct line line;
+    struct event_line line;
 
     if (result == HF_ELOST)
         status_lost();

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "complain.h"
 #include "guard/settle.h"
+#include "run/also_flock.h"
 #include "run/messages.h"
 #include "run/status.h"
 #include "session.h"
@@ -70,15 +71,25 @@ static void pass_on(struct supervisor *s, int signal)
 
 /* ---- The lock -------------------------------------------------------------- */
 
+/* The file of --also-flock stays locked as long as our place is kept, and is the first to
+ * be closed. */
+static int list_lifelines(struct supervisor *s, int list[GUARD_FDS_MAX])
+{
+    int file = also_flock_fd() >= 0;
+
+    list[0] = also_flock_fd();
+    int count = hf_lifeline(s->client, list + file, GUARD_FDS_MAX - file);
+    return file + (count > 0 ? count : 0);
+}
+
 static void start_command(struct supervisor *s)
 {
     struct guard_order go;
 
     s->deadline = session_deadline(s->lock);
     memset(&go, 0, sizeof go);
-    int lifelines = hf_lifeline(s->client, go.lifeline, GUARD_FDS_MAX);
     go.kind = GUARD_GO;
-    go.lifelines = lifelines > 0 ? lifelines : 0;
+    go.lifelines = list_lifelines(s, go.lifeline);
     go.deadline = s->deadline;
     go.hold_until = s->hold_until;
     go.token = hf_token(s->lock);

@@ -3,11 +3,13 @@
 
 #include "clock.h"
 #include "complain.h"
+#include "run/also_flock.h"
 #include "run/messages.h"
 #include "run/nested.h"
 #include "run/status.h"
 #include "session.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -16,6 +18,9 @@
 
 /* If -w is shorter than this, there is no message before it is over. */
 #define SHORT_WAIT_MS 3000
+
+/* When to tell that the file of --also-flock is locked. */
+#define FILE_TELL_MS 400
 
 /* How often to check whether a run around us is in our way. */
 #define LOOK_MS 50
@@ -44,15 +49,16 @@ static void drive(struct taking *taking, int timeout_ms)
         { .fd = hf_fd(taking->client), .events = POLLIN },
         { .fd = taking->signals->fd, .events = POLLIN },
         status_poll(),
+        also_flock_poll(),
         { .fd = owned ? STDIN_FILENO : -1, .events = POLLRDHUP }, /* and POLLHUP */
     };
 
-    poll(on, 4, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
+    poll(on, 5, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
     guard_key_send(taking->key);
     status_turn(NULL);
     taking->stdin_closed =
-        taking->stdin_closed || (on[3].revents & (POLLRDHUP | POLLHUP)) != 0;
+        taking->stdin_closed || (on[4].revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
 /* Give the place up, or the lock if it was granted just now. */
@@ -60,6 +66,7 @@ static void leave_line(struct taking *taking)
 {
     int64_t until = clock_boot_ns() + LEAVE_NS;
 
+    also_flock_release();
     hf_cancel(taking->lock);
     if (hf_state(taking->lock) == HF_HELD || hf_state(taking->lock) == HF_LOST)
         hf_release_start(taking->lock);
@@ -188,6 +195,42 @@ static enum next_step await_idle(struct taking *taking, struct wait_message *mes
     return GO_ON;
 }
 
+/* The lock is ours: take that of the file, too, in what is left of -w.  Otherwise the lock
+ * is given up again. */
+static enum next_step await_file(struct taking *taking, struct wait_message *message,
+                                 int *result)
+{
+    int64_t        tell_at = clock_boot_ns() + FILE_TELL_MS * NS_PER_MS;
+    bool           tell = !taking->args->quiet;
+    enum next_step next;
+
+    wait_message_clear(message);
+    while ((*result = also_flock_take(time_left_ms(taking) != 0)) == HF_EBUSY) {
+        int64_t left = time_left_ms(taking);
+        if (left == 0)
+            break;
+        drive(taking, clock_sooner(tell ? FILE_TELL_MS : -1,
+                                   left > INT_MAX ? INT_MAX : (int)left));
+        if ((next = look_at_signals(taking, message)) != GO_ON)
+            return next;
+        if (hf_state(taking->lock) != HF_HELD) {
+            *result = HF_ELOST;
+            break;
+        }
+        if (tell && clock_boot_ns() >= tell_at) {
+            complain("waiting for flock on %s: another program has it, see lslocks(8)",
+                     taking->args->also_flock);
+            tell = false;
+        }
+    }
+    if (*result < 0) {
+        taking->file_busy = true;
+        taking->code = take_failed(taking, *result);
+        leave_line(taking);
+    }
+    return GO_ON;
+}
+
 /* One attempt, to its end: held (0), refused (HF_E...), or ended by a signal. */
 static enum next_step attempt(struct taking *taking, struct wait_message *message,
                               int *result)
@@ -214,7 +257,8 @@ static enum next_step attempt(struct taking *taking, struct wait_message *messag
     }
     if (*result == 0 && hf_state(lock) != HF_HELD)
         *result = hf_why(lock) != 0 ? hf_why(lock) : HF_ESTATE;
-    return GO_ON;
+    return *result == 0 && args->also_flock != NULL ? await_file(taking, message, result)
+                                                    : GO_ON;
 }
 
 /* If the server cannot be told that we gave up, we do not wait for it: the session ends
@@ -248,9 +292,9 @@ bool take(struct taking *taking)
     } else if (r == HF_EDEADLOCK) {
         leave_line(taking);
         taking->code = EXIT_USAGE;
-    } else if (r < 0) {
+    } else if (r < 0 && !taking->file_busy) {
         taking->code = take_failed(taking, r);
-    } else {
+    } else if (r == 0) {
         session_guardian_tell(taking->guardian, taking->lock);
         wait_message_waited(&message);
         status_held(taking->lock);

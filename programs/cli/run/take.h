@@ -22,6 +22,7 @@ struct taking {
     int             code;         /* out: the exit code, if it is not held */
     int             signal;       /* out: what ended the wait, or 0 */
     bool            stdin_closed; /* out: that ended it */
+    bool            file_busy;    /* out: the file of --also-flock was not locked */
 };
 
 /* Make the lock that args describe and wait for it.  False: it is not held, and

@@ -9,9 +9,11 @@
 #include "run/status.h"
 #include "session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define TEXT_MAX 1024 /* complain() writes no more either */
 
@@ -110,8 +112,33 @@ static int say_mismatch(const struct taking *taking)
     return code;
 }
 
+/* Our lock was held, but that of the file was not. */
+static int say_file(const struct taking *taking, int why)
+{
+    const struct args *args = taking->args;
+    const char        *file = args->also_flock;
+    char               text[TEXT_MAX];
+
+    if (why == HF_ELOST)
+        return take_failed_because(
+            why,
+            "\"%s\" was lost while waiting for flock on %s: the command was not started",
+            args->operand[0], file);
+    if (why != HF_EBUSY)
+        return take_failed_because(why, "flock on %s: %s%s", file, strerror(errno),
+                                   errno == EBADF ? "; NFS needs write permission" : "");
+    snprintf(text, sizeof text, "%sanother program has flock on %s, see lslocks(8)",
+             args->wait_ms > 0 ? "gave up waiting: " : "", file);
+    if (!args->quiet)
+        complain("%s", text);
+    status_failed(args->wait_ms > 0 ? HF_ETIMEOUT : why, text);
+    return args->busy_exit;
+}
+
 int take_failed(const struct taking *taking, int why)
 {
+    if (taking->file_busy)
+        return say_file(taking, why);
     if (why == HF_EMISMATCH)
         return say_mismatch(taking);
     if (why == HF_EFULL && taking->args->max_waiters > 0)
