@@ -1,0 +1,3 @@
+module holdfast
+
+go 1.19
