@@ -10,6 +10,7 @@ README.md has the format of histories, and explains why each rule is sound.  The
     once     a grant ends once; no two have the same token
     truth    a release that succeeded: nobody else had the lock before it began
     fence    the protected file accepts no token after a higher one, and refuses no holder
+    set      an element that was added to a set with a fence is there at the end
     stuck    when all faults are over, every process gets a lock again
     crash    no process ends unless it was killed or told to
 """
@@ -18,10 +19,12 @@ import dataclasses
 import heapq
 import json
 import pathlib
+import struct
 import sys
 
 ALL = 2**32 - 1  # weight of a writer, capacity of readers and writers
 NEVER = 2**63 - 1
+LAST = struct.Struct("=qq")  # struct last of test/lib/turns.h
 
 
 @dataclasses.dataclass
@@ -35,7 +38,7 @@ class Turn:
     capacity: int = 1
     place: int = None  # when a place in the queue was first known
     grant: int = None
-    token: int = None
+    token: int = None  # also if the lock has none
     requeued: bool = False  # the session was lost while it waited, or nobody knows
     lost: int = None  # when the library said so
     begun: int = None  # the release
@@ -62,6 +65,7 @@ class Violation:
     rule: str
     text: str
     turns: list  # whose events show it
+    ns: int = 0  # for how long
 
 
 # ---- Reading --------------------------------------------------------------------------------
@@ -78,9 +82,24 @@ def read_file(path):
                 raise ValueError(f"{path}:{number}: no event: {line!r}") from None
 
 
+def read_last(path, events):
+    """The last instructions of a process, which it kept in memory that outlived it."""
+    turns = max((event.get("n", 0) for event in events if event.get("who") == path.stem), default=0)
+    with open(path, "rb") as file:
+        data = file.read(LAST.size * (turns + 1))
+    for n, (when, deadline) in enumerate(LAST.iter_unpack(data)):
+        if when:
+            yield {"t": when, "e": "last", "who": path.stem, "n": n, "last": when,
+                   "deadline": None if deadline in (0, NEVER) else deadline}
+
+
 def read(folder):
     """All events of a folder, in order."""
-    events = [event for path in pathlib.Path(folder).glob("*.jsonl") for event in read_file(path)]
+    folder = pathlib.Path(folder)
+    events = [event for path in folder.glob("*.jsonl") for event in read_file(path)]
+    events += [event for path in folder.glob("*.last") for event in read_last(path, events)]
+    events += [{"t": NEVER, "e": "set", "lock": path.stem, "elements": path.read_text().split()}
+               for path in folder.glob("*.set")]
     return sorted(events, key=lambda event: event["t"])
 
 
@@ -129,7 +148,7 @@ def overlaps(turns, until, rule):
         if inside and sum(t.weight for t in inside) + turn.weight > turn.capacity:
             by = min(until(turn), *map(until, inside)) - turn.grant
             yield Violation(rule, f"{turn} and " + " and ".join(map(str, inside))
-                            + f" held it at the same time, for {by / 1e6:.3f} ms", [*inside, turn])
+                            + f" held it at the same time, for {by / 1e6:.3f} ms", [*inside, turn], by)
         heapq.heappush(holders, (until(turn), number, turn))
 
 
@@ -162,11 +181,12 @@ def after(turns, when, first=lambda turn: turn.grant):
             yield turn, highest
 
 
-def check_order(turns):
-    """A place that was known before another was wanted is ahead of it, and has the lower token."""
+def check_order(turns, unordered):
+    """A place that was known before another was wanted is ahead of it, and has the lower token.
+    `unordered`: [(from, until)], when the store does not promise that."""
     for turn, highest in after(turns, lambda turn: turn.want,
                                lambda turn: None if turn.requeued else turn.place):
-        if highest.token > turn.token:
+        if highest.token > turn.token and not any(begin <= turn.grant <= end for begin, end in unordered):
             yield Violation("order", f"{turn} was granted before {highest}, which had a place before",
                             [highest, turn])
 
@@ -178,7 +198,7 @@ def check_once(turns, ended):
         if turn.grants > 1 or turn.ends > 1 or (turn.ends == 0 and turn.who not in ended):
             yield Violation("once", f"{turn} was granted {turn.grants} times, and ended {turn.ends} times", [turn])
         twin = tokens.setdefault(turn.token, turn)
-        if twin is not turn:
+        if twin is not turn and turn.token is not None:
             yield Violation("once", f"{turn} has the token of {twin}", [twin, turn])
 
 
@@ -212,6 +232,21 @@ def check_fence(turns, events):
             yield Violation("fence", f"{turn} was refused while it held the lock", pair)
 
 
+def missing(events):
+    """Additions that were acknowledged, and whose element is not in the set at the end."""
+    sets = {event["lock"]: set(event["elements"]) for event in events if event["e"] == "set"}
+    return [event for event in events if event["e"] == "add" and event["ok"]
+            and event["element"] not in sets.get(event["lock"], ())]
+
+
+def check_set(turns, events):
+    """Without a fence an addition may be lost, by a holder that writes after its deadline."""
+    for event in missing(events):
+        if event["fenced"]:
+            mine = [turn for turn in turns if (turn.who, turn.n) == (event["who"], event["n"])]
+            yield Violation("set", f"{event['element']} was added to {event['lock']}, and is not there", mine)
+
+
 def check_stuck(turns, events):
     """Every process that was there from the last heal to the end was granted something."""
     healed = [event["t"] for event in events if event["e"] == "healed"]
@@ -237,16 +272,19 @@ def check(events):
     """Returns violations."""
     every = list(turns_of(events).values())
     ended = {event["who"]: event["t"] for event in events if event["e"] == "end"}
-    found = [*check_crash(every, events), *check_stuck(every, events)]
+    unordered = [(event["t"], event["unordered"]) for event in events if "unordered" in event]
+    found = [*check_crash(every, events), *check_stuck(every, events), *check_set(every, events)]
     locks = collections.defaultdict(list)
     for turn in every:
         if turn.grant is not None:
             locks[turn.lock].append(turn)
     for turns in locks.values():
         found += overlaps(turns, Turn.believed, "overlap")
-        for rule in (check_tokens, check_order, check_truth):
-            found += rule(turns)
+        found += check_truth(turns)
         found += check_once(turns, ended)
+        turns = [turn for turn in turns if turn.token is not None]
+        found += check_tokens(turns)
+        found += check_order(turns, unordered)
         found += check_fence(turns, events)
     return found
 

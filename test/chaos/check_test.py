@@ -57,6 +57,15 @@ class Story:
         self.writes += 1
         return self.add(at, "write", who, n=n, begun=int(at * MS), token=token, number=self.writes, ok=ok)
 
+    def change(self, at, who, n, fenced=True, ok=True, lock="a"):
+        """It adds an element to a set."""
+        return self.add(at, "add", who, n=n, lock=lock, element=f"{who}/{n}", fenced=fenced, ok=ok)
+
+    def set(self, *elements, lock="a"):
+        """At the end."""
+        self.events.append({"t": check.NEVER, "e": "set", "lock": lock, "elements": list(elements)})
+        return self
+
     def end(self, at, *processes):
         for who in processes:
             self.add(at, "end", who, status=0)
@@ -143,6 +152,16 @@ def a_lost_session_queues_again():
           .end(99, "A", "B"))
 
 
+@case
+def a_set_has_all_that_was_acknowledged():
+    finds(good().change(8, "A", 1).change(19, "B", 1).change(29, "C", 1, ok=False).set("A/1", "B/1"))
+
+
+@case
+def a_lock_without_tokens():
+    finds(Story().turn("A", 1, 0, 1, None, 9).turn("B", 1, 2, 10, None, 12).end(40, "A", "B"))
+
+
 # ---- Forged ones ------------------------------------------------------------------------------------
 
 
@@ -205,6 +224,17 @@ def a_waiter_is_overtaken():
 
 
 @case
+def a_waiter_is_overtaken_while_no_order_is_promised():
+    def story(until):
+        return (Story().turn("A", 1, 0, 1, 10, 5).turn("C", 1, 4, 6, 11, 8).turn("B", 1, 2, 9, 12, 12, place=3)
+                .add(5, "fault", "store", kind="failover", until=5 * MS, unordered=int(until * MS))
+                .end(99, "A", "B", "C"))
+
+    finds(story(7))
+    finds(story(5.5), "order")
+
+
+@case
 def a_grant_ends_twice():
     finds(good().add(9.8, "release", "A", n=1, begun=9 * MS, result="0"), "once")
 
@@ -242,6 +272,28 @@ def a_holder_is_refused():
 
 
 @case
+def an_element_of_a_set_with_a_fence_is_missing():
+    finds(good().change(8, "A", 1).change(19, "B", 1).set("B/1"), "set")
+    finds(good().change(8, "A", 1), "set")  # there is no set at all
+    finds(good().change(8, "A", 1).set("A/1", lock="b"), "set")
+
+
+@case
+def an_element_of_a_set_without_a_fence_is_counted():
+    story = good().change(8, "A", 1, fenced=False).change(19, "B", 1, fenced=False).set("B/1")
+    finds(story)
+    equal([event["element"] for event in check.missing(story.events)], ["A/1"])
+    row = figures.sum_up(story.events, [])
+    equal((row["added"], row["missing"], row["added with a fence"]), (2, 1, 0))
+
+
+@case
+def two_holders_without_tokens():
+    finds(Story().turn("A", 1, 0, 1, None, 9, result=None).turn("B", 1, 2, 8, None, 12, result=None)
+          .end(40, "A", "B"), "overlap")
+
+
+@case
 def a_process_gets_no_lock_any_more():
     story = good().add(35, "healed", "").add(39, "waited", "", on="B")
     finds(story, "stuck")
@@ -270,6 +322,19 @@ def half_a_line_at_the_end_is_forgiven_and_nowhere_else():
             assert "a.jsonl:1" in str(error), error
         else:
             raise AssertionError("it was read")
+
+
+@case
+def last_instructions_and_sets_are_read():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "A.jsonl").write_text("".join(
+            json.dumps(event) + "\n" for event in good().events if event["who"] == "A" and event["e"] != "last"))
+        (folder / "A.last").write_bytes(check.LAST.pack(0, 0) + check.LAST.pack(8, check.NEVER) + bytes(160))
+        (folder / "a.set").write_text("A/1\nB/1\n")
+        equal([(event["n"], event["last"], event["deadline"]) for event in check.read(name)
+               if event["e"] == "last"], [(1, 8, None)])
+        equal(check.read(name)[-1]["elements"], ["A/1", "B/1"])
 
 
 @case

@@ -4,18 +4,24 @@ A Worker is a place for processes that follow each other: w1, then w1.2 when w1 
 faults are functions like those of servers.py.
 """
 import contextlib
+import functools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "server"))
+import fake_clock  # noqa: E402
+import memory_group  # noqa: E402
 import sandbox  # noqa: E402
+from server_process import Missing  # noqa: E402
 
 MARK = "HF_CHAOS_WHO"  # in the environment of all that a worker starts
+RUN = os.getpid()  # several runs may go on beside each other, with workers of the same names
 FREEZERS = [(pathlib.Path("/sys/fs/cgroup/freezer"), "freezer.state", "FROZEN", "THAWED"),
             (pathlib.Path("/sys/fs/cgroup"), "cgroup.freeze", "1", "0")]
 
@@ -25,7 +31,7 @@ def marked(who):
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if f"{MARK}={who}\0".encode() in (path / "environ").read_bytes():
+            if f"{MARK}={RUN}.{who}\0".encode() in (path / "environ").read_bytes():
                 state = (path / "stat").read_text().rpartition(")")[2].split()[0]
                 if state not in "ZX":
                     found[int(path.name)] = (path / "comm").read_text().strip()
@@ -33,8 +39,50 @@ def marked(who):
 
 
 def send(pid, number):
-    with contextlib.suppress(ProcessLookupError):
+    """False: it is gone."""
+    try:
         os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def missing():
+    """What this machine does not permit: lines that say so."""
+    if (why := memory_missing()) is not None:
+        yield f"no out-of-memory kills: {why}"
+    if shutil.which("cc") is None:
+        yield "no clock steps: no cc here"
+
+
+@functools.cache
+def memory_missing():
+    try:
+        with memory_group.MemoryGroup():
+            return None
+    except Missing as why:
+        return str(why)
+
+
+def starve(pid):
+    """An out-of-memory kill of this process alone.  False: it is gone already, or was None."""
+    if pid is None:
+        return False
+    with memory_group.MemoryGroup() as group:
+        return None if group.starve(pid) else False
+
+
+def make_clock(folder, name):
+    """None: see missing()."""
+    try:
+        return fake_clock.Clock(folder, name)
+    except fake_clock.Missing:
+        return None
+
+
+def step(clock, dice, direction):
+    """Set a clock by less than a lease, or by more: 1 or -1, forward or back."""
+    clock.step(clock.ahead + direction * dice.choice([0.5, 3, 3600, 86400]))
 
 
 class Freezer:
@@ -70,26 +118,33 @@ class Freezer:
 
 
 class Worker:
-    """`style`: see worker.c; `program`: its path, in a build tree; `proxy`: or None."""
+    """`style`, `workload`: see worker.c; `programs`: paths in build trees, of which each process uses one; `proxy`:
+    or None."""
 
-    def __init__(self, name, style, program, store, folder, dice, history, proxy):
-        self.name, self.style, self.program, self.store = name, style, program, store
-        self.folder, self.dice, self.history, self.proxy = folder, dice, history, proxy
+    def __init__(self, name, style, programs, store, folder, dice, history, proxy, workload):
+        self.name, self.style, self.programs, self.store = name, style, programs, store
+        self.folder, self.dice, self.history, self.proxy, self.workload = folder, dice, history, proxy, workload
         self.count, self.process, self.who, self.killed = 0, None, None, False
         self.freezer = Freezer(f"hf-chaos-{os.getpid()}-{name}")
-        self.url = store.url(proxy.addresses if proxy else store.addresses)
+        self.clock = make_clock(folder, f"{name}.clock")
+        addresses, self.inside = store.place(name)
+        self.url = store.url(proxy.addresses if proxy else addresses)
 
     def start(self):
         self.count += 1
         self.who = self.name if self.count == 1 else f"{self.name}.{self.count}"
         self.killed = False
-        holdfast = self.program.parents[2] / "holdfast"
-        argv = [self.program, "turns", self.url, self.who, self.folder, self.dice.getrandbits(31),
-                self.style, holdfast]
+        program = self.dice.choice(self.programs)
+        holdfast = program.parents[2] / "holdfast"
+        argv = [program, "turns", self.url, self.who, self.folder, self.dice.getrandbits(31),
+                self.style, holdfast, self.workload]
+        self.history.add("build", who=self.who, program=str(program))
+        env = {MARK: f"{RUN}.{self.who}", "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
         with open(self.folder / f"{self.who}.err", "wb") as errors:
             self.process = subprocess.Popen(
-                sandbox.dying_with_us([str(word) for word in argv]), stdin=subprocess.DEVNULL,
-                stderr=errors, env=os.environ | {MARK: self.who, "ASAN_OPTIONS": "detect_leaks=0"})
+                self.inside + sandbox.dying_with_us([str(word) for word in argv]),
+                stdin=subprocess.DEVNULL, stderr=errors,
+                env=os.environ | env | (self.clock.env if self.clock else {}))
 
     def running(self):
         return self.process is not None and self.process.poll() is None
@@ -105,21 +160,36 @@ class Worker:
 
     def holds(self):
         """Does it hold a lock, as far as its history says?"""
-        name = f"{self.who}.command.jsonl" if self.style == "run" else f"{self.who}.jsonl"
-        with contextlib.suppress(OSError, ValueError, IndexError), open(self.folder / name, "rb") as file:
+        last = self.last_event("jsonl")
+        if self.style == "run":
+            return last.get("e") == "want" and self.last_event("command.jsonl").get("n") == last["n"]
+        return last.get("e") in ("grant", "write")
+
+    def last_event(self, ending):
+        with contextlib.suppress(OSError, ValueError, IndexError), \
+                open(self.folder / f"{self.who}.{ending}", "rb") as file:
             file.seek(-min(os.fstat(file.fileno()).st_size, 512), os.SEEK_END)
-            return json.loads(file.read().split(b"\n")[-2])["e"] in ("grant", "write")
-        return False
+            return json.loads(file.read().split(b"\n")[-2])
+        return {}
 
     # ---- Faults
 
     def faults(self):
+        own = {}
+        if self.clock is not None:
+            own = {"clock-forward": lambda: step(self.clock, self.dice, 1),
+                   "clock-back": lambda: step(self.clock, self.dice, -1)}
         if self.style == "run":
-            return {"run-killed": lambda: self.strike("holdfast", signal.SIGKILL),
+            own |= {"run-killed": lambda: self.strike("holdfast", signal.SIGKILL),
                     "run-guardian-killed": lambda: self.strike("hf-guardian", signal.SIGKILL),
                     "run-command-killed": lambda: self.strike("worker", signal.SIGKILL),
                     "run-stopped": lambda: self.strike("holdfast", signal.SIGSTOP)}
-        own = {"killed": self.kill, "stopped": self.stop}
+            if memory_missing() is None:
+                own["run-out-of-memory"] = lambda: starve(self.child("holdfast"))
+            return own
+        own |= {"killed": self.kill, "stopped": self.stop}
+        if memory_missing() is None:
+            own["out-of-memory"] = self.starve
         if self.freezer.usable:
             own["frozen"] = self.freeze
         if self.style == "guarded" and self.store.server is not None:
@@ -144,18 +214,27 @@ class Worker:
         self.freezer.freeze(self.process.pid)
         return self.pause(), self.freezer.thaw
 
-    def strike(self, name, number):
-        """A process that it started, by its name; False: there is none now."""
+    def starve(self):
+        self.killed = starve(self.process.pid) is None
+        return None if self.killed else False
+
+    def child(self, name):
+        """A process that it started, by its name; or None."""
         found = [pid for pid, called in marked(self.who).items()
                  if called == name and pid != self.process.pid]
-        if not found:
+        return self.dice.choice(sorted(found)) if found else None
+
+    def strike(self, name, number):
+        """False: there is none now."""
+        pid = self.child(name)
+        if pid is None or not send(pid, number):
             return False
-        pid = self.dice.choice(sorted(found))
-        send(pid, number)
         return (self.pause(), lambda: send(pid, signal.SIGCONT)) if number == signal.SIGSTOP else None
 
     def remove(self):
         """For good."""
+        if self.freezer.usable:
+            self.freezer.thaw()  # a frozen process cannot die
         if self.running():
             self.kill()
         if self.freezer.usable:

@@ -19,9 +19,10 @@ int fence_open(const char *folder, const char *lock)
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 }
 
-/* The kernel's lock goes with a process that is killed, and one pwrite() leaves nothing half
- * done. */
-bool fence_write(int fd, uint64_t token, uint64_t *ret_number)
+/* The kernel's lock goes with a process that is killed, and one pwrite() or rename() leaves
+ * nothing half done. */
+bool fence_rename(int fd, uint64_t token, uint64_t *ret_number, const char *from,
+                  const char *to)
 {
     struct content content = { 0 };
 
@@ -29,7 +30,7 @@ bool fence_write(int fd, uint64_t token, uint64_t *ret_number)
         continue;
     if (pread(fd, &content, sizeof content, 0) < 0)
         content.token = UINT64_MAX;
-    bool accepted = token >= content.token;
+    bool accepted = token >= content.token && (from == NULL || rename(from, to) == 0);
     if (accepted)
         content.token = token;
     content.number++;
@@ -37,4 +38,9 @@ bool fence_write(int fd, uint64_t token, uint64_t *ret_number)
     accepted = pwrite(fd, &content, sizeof content, 0) == sizeof content && accepted;
     flock(fd, LOCK_UN);
     return accepted;
+}
+
+bool fence_write(int fd, uint64_t token, uint64_t *ret_number)
+{
+    return fence_rename(fd, token, ret_number, NULL, NULL);
 }

@@ -12,4 +12,8 @@ int fence_open(const char *folder, const char *lock);
  * before.  *ret_number counts what was accepted or refused, in that order. */
 bool fence_write(int fd, uint64_t token, uint64_t *ret_number);
 
+/* The same; and `from` takes the place of `to` if it was accepted. */
+bool fence_rename(int fd, uint64_t token, uint64_t *ret_number, const char *from,
+                  const char *to);
+
 #endif

@@ -7,7 +7,6 @@ import check
 SHOWN = 5  # violations of each rule that are printed
 
 
-
 def show(violation):
     """The fewest events that show it."""
     shown = [event for turn in violation.turns for event in turn.events if event["e"] != "write"]
@@ -32,7 +31,9 @@ def percentile(values, part):
 
 
 def recoveries(events, turns):
-    """From each fault to the next grant of a lock that it concerns, ns."""
+    """From each fault to the next grant of a lock that it concerns, ns.  Holders of a set pause, whatever
+    happens: they are left out."""
+    sets = {event["lock"] for event in events if event["e"] == "add"}
     grants = sorted((turn.grant, turn.lock) for turn in turns)
     times = [grant for grant, _ in grants]
     for event in events:
@@ -41,6 +42,8 @@ def recoveries(events, turns):
         begin = event.get("until") or event["t"]
         concerned = {turn.lock for turn in turns if turn.who == event["on"]
                      and turn.grant <= event["t"] < turn.believed()}
+        if concerned & sets:
+            continue
         at = bisect.bisect(times, begin)
         while at < len(grants) and concerned and grants[at][1] not in concerned:
             at += 1
@@ -66,10 +69,21 @@ def sum_up(events, violations):
         "hand-overs": sum(count - 1 for count in locks.values()),
         "lost": sum(turn.lost is not None for turn in turns),
         "refused": sum(event["e"] == "write" and not event["ok"] for event in events),
+        "added": sum(event["e"] == "add" and event["ok"] and not event["fenced"] for event in events),
+        "missing": sum(not event["fenced"] for event in check.missing(events)),
+        "added with a fence": sum(event["e"] == "add" and event["ok"] and event["fenced"] for event in events),
         "violations": collections.Counter(violation.rule for violation in violations),
         "margin": min(margins(turns), default=None),
         "recovery": list(recoveries(events, turns)),
     }
+
+
+def add_up(rows):
+    """Of several stores."""
+    rows = list(rows)
+    total = {name: sum((row[name] for row in rows), type(rows[0][name])()) for name in rows[0]
+             if name != "margin"}
+    return total | {"margin": min((row["margin"] for row in rows if row["margin"] is not None), default=None)}
 
 
 def ms(value):
@@ -78,13 +92,16 @@ def ms(value):
 
 def table(rows):
     """`rows`: {store: sum_up()}"""
-    yield ("| store | faults | hand-overs | lost | writes refused by the fence | violations | "
-           "worst margin, ms | recovered in, ms: p50 | p99 |")
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield ("| store | faults | hand-overs | lost | writes refused by the fence | elements of sets lost, without "
+           "a fence | with one | violations | worst margin, ms | recovered in, ms: p50 | p99 |")
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    if len(rows) > 1:
+        rows = rows | {"all": add_up(rows.values())}
     for store, row in rows.items():
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(row["faults"].items()))
         yield (f"| {store} | {sum(row['faults'].values())}: {faults} | {row['hand-overs']} | "
-               f"{row['lost']} | {row['refused']} | {sum(row['violations'].values())} | "
+               f"{row['lost']} | {row['refused']} | {row['missing']} of {row['added']} | "
+               f"{row['violations']['set']} of {row['added with a fence']} | {sum(row['violations'].values())} | "
                f"{ms(row['margin'])} | {ms(percentile(row['recovery'], 0.5))} | "
                f"{ms(percentile(row['recovery'], 0.99))} |")
 

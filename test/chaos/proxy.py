@@ -1,4 +1,4 @@
-"""proxy - between one worker and its servers: cuts, holds, slows what they say.
+"""proxy - between one worker and its servers: cuts, holds, slows, reorders what they say.
 
     with Proxies() as proxies:
         proxy = proxies.add(["127.0.0.1:6379"])
@@ -8,6 +8,7 @@
 All proxies live in one thread, which ends with the `with`.
 """
 import asyncio
+import random
 import socket
 import threading
 
@@ -16,6 +17,7 @@ WAYS = {  # what each fault does
     "hole": "nothing passes, and nothing breaks; what was held back passes afterwards",
     "hole-up": "the same, only from the client to the server",
     "hole-down": "the same, only from the server to the client",
+    "overtaken": "nothing passes on one connection, and all that the others carry overtakes it",
     "slow": "every piece takes 50 ms longer",
     "lost-answers": "the server gets every request, and its answers break the connection",
 }
@@ -24,6 +26,7 @@ WAYS = {  # what each fault does
 class Proxy:
     def __init__(self, loop, targets):
         self.loop, self.way, self.links = loop, None, set()
+        self.overtaken = ()  # (end, end) of that connection
         self.changed = asyncio.Event()
         self.listeners, self.addresses = [], []
         for target in targets:
@@ -47,33 +50,39 @@ class Proxy:
         self.changed = asyncio.Event()
         if way == "cut":
             self._cut()
+        if way == "overtaken":
+            self.overtaken = random.choice([*self.links] or [()])
 
     def _cut(self):
-        for writer in self.links:
-            writer.transport.abort()
+        for link in self.links:
+            for end in link:
+                end.transport.abort()
 
     async def serve(self, reader, writer, host, port):
-        far = None
+        far, tasks = None, []
         try:
             if self.way == "cut":
                 return
             far_reader, far = await asyncio.open_connection(host, int(port))
-            self.links |= {writer, far}
-            await asyncio.wait([asyncio.ensure_future(self.carry(reader, far, "up")),
-                                asyncio.ensure_future(self.carry(far_reader, writer, "down"))],
-                               return_when=asyncio.FIRST_COMPLETED)
+            self.links.add((writer, far))
+            tasks = [asyncio.ensure_future(self.carry(reader, far, "up")),
+                     asyncio.ensure_future(self.carry(far_reader, writer, "down"))]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         except (OSError, asyncio.CancelledError):
             pass  # canceled: this is the end of all proxies
         finally:
+            for task in tasks:
+                task.cancel()  # it may wait for the end of a hole
+            self.links.discard((writer, far))
             for end in (writer, far):
                 if end is not None:
-                    self.links.discard(end)
                     end.transport.abort()
 
     async def carry(self, reader, writer, direction):
         try:
             while data := await reader.read(65536):
-                while self.way in ("hole", f"hole-{direction}"):
+                while self.way in ("hole", f"hole-{direction}") or (
+                        self.way == "overtaken" and writer in self.overtaken):
                     await self.changed.wait()
                 if self.way == "slow":
                     await asyncio.sleep(0.05)

@@ -15,41 +15,49 @@
  * run` has to end it in time. */
 int be_command(char **argv)
 {
-    const char    *folder = argv[2], *who = argv[3];
-    long           turn = atol(argv[4]);
-    int64_t        now = history_now();
-    struct history history;
-    char           file[256];
-    const char    *text = getenv("HOLDFAST_TOKEN");
+    const struct kind *kind = &worker_kinds[atoi(argv[5])];
+    const char        *folder = argv[2], *who = argv[3], *text = getenv("HOLDFAST_TOKEN");
+    int64_t            now = turns_now();
+    struct turns       history;
+    char               file[256];
 
     snprintf(file, sizeof file, "%s.command", who);
     must(text != NULL, "token", "none");
-    must(history_open(&history, folder, file, who) == 0, "history", "cannot be written");
+    must(turns_open(&history, folder, file, who) == 0, "history", "cannot be written");
+    history.turn = atol(argv[4]);
     uint64_t token = strtoull(text, NULL, 10);
-    int      fence = fence_open(folder, argv[5]);
+    int      fence = fence_open(folder, kind->lock);
     int64_t  end = now + atoll(argv[6]) * 1000000;
-    history_add(&history, "grant", now,
-                ",\"n\":%ld,\"token\":%llu,\"deadline\":null,\"requeued\":true", turn,
-                (unsigned long long)token);
+    turns_add(&history, "grant", now,
+              ",\"token\":%llu,\"deadline\":null,\"requeued\":true",
+              (unsigned long long)token);
     worker.seed = (unsigned)token;
+    struct set set = { kind->lock, kind->set, fence, token, NULL };
+    if (kind->set != NO_SET && !set_begin(&set, &history))
+        return 1;
     do {
-        history.last[turn].when = history_now();
-        if (dice(4) == 0)
-            write_down_write(&history, turn, fence, token);
-        history.last[turn].when = now = history_now();
+        turns_touch(&history);
+        if (kind->writes && dice(4) == 0)
+            write_down_write(&history, fence, token);
+        turns_touch(&history);
+        now = turns_now();
         nap(200 + dice(800));
     } while (now < end);
-    history.last[turn].when = history_now();
+    if (kind->set != NO_SET)
+        set_finish(&set, &history);
+    turns_touch(&history);
     return 0;
 }
 
-static pid_t start_run(long turn, const char *lock)
+static pid_t start_run(int k)
 {
-    char  number[32], ms[32];
-    pid_t parent = getpid();
+    const struct kind *kind = &worker_kinds[k];
+    char               turn[32], number[32], ms[32];
+    pid_t              parent = getpid();
 
-    snprintf(number, sizeof number, "%ld", turn);
-    snprintf(ms, sizeof ms, "%u", pick_us() / 1000);
+    snprintf(turn, sizeof turn, "%ld", worker.history.turn);
+    snprintf(number, sizeof number, "%d", k);
+    snprintf(ms, sizeof ms, "%u", pick_us(kind) / 1000);
     pid_t pid = fork();
     must(pid >= 0, "fork", "failed");
     if (pid > 0)
@@ -59,9 +67,10 @@ static pid_t start_run(long turn, const char *lock)
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
-        execl(worker.holdfast, "holdfast", "run", "-q", "-w", "60", "--url", worker.url,
-              lock, "--", worker.self, "command", worker.history.folder,
-              worker.history.who, number, lock, ms, (char *)NULL);
+        execl(worker.holdfast, "holdfast", "run", "-q", "-w",
+              is_patient(kind) ? "60" : "0.3", "--url", worker.url, kind->lock, "--",
+              worker.self, "command", worker.history.folder, worker.history.who, turn,
+              number, ms, (char *)NULL);
     _exit(126);
 }
 
@@ -81,22 +90,21 @@ static int await(pid_t pid)
 
 /* A release begins when the command has ended; it ends with `holdfast run`.  If that was killed
  * there was none. */
-void take_turn_by_run(long turn)
+void take_turn_by_run(void)
 {
-    const struct kind *kind = &worker_kinds[dice(2) == 0 ? MUTEX : OTHER_MUTEX];
+    int                k = pick_kind();
+    const struct kind *kind = &worker_kinds[k];
+    struct turns      *history = &worker.history;
 
-    write_down_want(turn, kind);
-    int status = await(start_run(turn, kind->lock));
+    turns_want(history, kind->lock, kind->weight, kind->capacity);
+    int status = await(start_run(k));
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 
-    if (worker.history.last[turn].when == 0)
-        history_add(&worker.history, "fail", history_now(),
-                    ",\"n\":%ld,\"result\":\"%d\"", turn, code);
+    if (history->last[history->turn].when == 0)
+        turns_add(history, "fail", turns_now(), ",\"result\":\"%d\"", code);
     else if (code == 0 || code == LOST)
-        history_add(&worker.history, "release", history_now(),
-                    ",\"n\":%ld,\"begun\":null,\"result\":\"%s\"", turn,
-                    code == 0 ? "0" : "HF_ELOST");
+        turns_add(history, "release", turns_now(), ",\"begun\":null,\"result\":\"%s\"",
+                  code == 0 ? "0" : "HF_ELOST");
     else
-        history_add(&worker.history, "died", history_now(),
-                    ",\"n\":%ld,\"result\":\"%d\"", turn, code);
+        turns_add(history, "died", turns_now(), ",\"result\":\"%d\"", code);
 }

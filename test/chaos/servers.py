@@ -2,8 +2,8 @@
 
 A store has a URL, addresses that a proxy can stand before (none: it has no server, or tells clients
 where it is), and faults: {kind: function}.  A function does harm and returns (seconds, heal): how long
-it lasts and what ends it; or None if it is over at once.  Functions are called in the thread that
-started the servers, since these die with it.
+it lasts and what ends it; None if it is over at once; or False if nothing happened.  Functions are
+called in the thread that started the servers, since these die with it.
 """
 import contextlib
 import pathlib
@@ -12,10 +12,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "server"))
+import mariadb  # noqa: E402
 import postgres  # noqa: E402
 import postgres_pair  # noqa: E402
 import redis  # noqa: E402
 import resp  # noqa: E402
+import clients  # noqa: E402
+import netns  # noqa: E402
 import zookeeper  # noqa: E402
 from server_process import Missing  # noqa: E402,F401
 
@@ -29,12 +32,28 @@ class Store:
     scheme = "sqlite"  # of its URLs
     addresses, server = (), None
     ttl = 1.0  # seconds, the lease
+    unordered = {}  # {kind of fault: seconds after it, in which the order is not promised}
 
     def __init__(self, dice, folder):
         self.dice, self.folder = dice, folder
+        self.clock = clients.make_clock(folder, "server.clock")
+
+    def place(self, _worker):
+        """Addresses for a worker, and words in front of its command that run it where it belongs."""
+        return self.addresses, []
 
     def faults(self):
         return {}
+
+    def clock_env(self):
+        return self.clock.env if self.clock else {}
+
+    def step(self, direction):
+        """Set the clock of the server."""
+        if self.clock is None:
+            return False
+        clients.step(self.clock, self.dice, direction)
+        return None
 
     def stop(self):
         if self.server is not None:
@@ -102,10 +121,11 @@ class Split(Store):
 
 class Redis(Store):
     scheme = "redis"
+    keeps = False  # its data, for sure
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
-        self.server = redis.standalone(aof=dice.random() < 0.5)
+        self.server = redis.standalone(aof=self.keeps or dice.random() < 0.5, env=self.clock_env())
         self.addresses = (self.server.address,)
 
     def url(self, addresses):
@@ -118,13 +138,28 @@ class Redis(Store):
                 "client-kill": lambda: self.tell("CLIENT", "KILL", "TYPE", "normal")}
 
     def tell(self, *words):
-        with contextlib.suppress(OSError, resp.Error), self.server.client() as link:
-            link.call(*words)
+        try:
+            with self.server.client() as link:
+                return None if link.call(*words) != 0 else False
+        except (OSError, resp.Error):
+            return False
+
+
+class RedisAof(Redis):
+    """Keeps its data, so its clock may be set back: see docs/redis.md."""
+
+    keeps = True
+
+    def faults(self):
+        kept = super().faults() | {"server-clock-back": lambda: self.step(-1)}
+        del kept["flushall"]
+        return kept
 
 
 class Sentinel(Store):
     """A master, a replica, three Sentinels, which tell clients where the master is."""
     scheme = "redis+sentinel"
+    unordered = dict.fromkeys(("failover", "master-killed", "master-stopped"), 5.0)  # see docs/redis.md
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
@@ -152,12 +187,20 @@ class Sentinel(Store):
 
     def failover(self):
         """Sentinels refuse a second one for a while."""
-        with contextlib.suppress(resp.Error), self.server.sentinels[0].client() as link:
-            link.call("SENTINEL", "FAILOVER", redis.SERVICE)
+        try:
+            with self.server.sentinels[0].client() as link:
+                link.call("SENTINEL", "FAILOVER", redis.SERVICE)
+        except resp.Error:
+            return False
+        return None
 
     def flush(self):
-        with contextlib.suppress(OSError, resp.Error), self.master().client() as link:
-            link.call("FLUSHALL")
+        try:
+            with self.master().client() as link:
+                link.call("FLUSHALL")
+        except (OSError, resp.Error):
+            return False
+        return None
 
 
 class Postgres(Store):
@@ -165,7 +208,7 @@ class Postgres(Store):
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
-        self.server = postgres.standalone()
+        self.server = postgres.standalone(env=self.clock_env())
         self.addresses = (f"127.0.0.1:{self.server.port}",)
 
     def url(self, addresses):
@@ -176,11 +219,15 @@ class Postgres(Store):
         return {"server-killed": lambda: self.killed(self.server),
                 "server-stopped": lambda: self.frozen(self.server),
                 "server-restarted": lambda: self.server.restart("fast"),
+                "server-clock-forward": lambda: self.step(1),
+                "server-clock-back": lambda: self.step(-1),
                 "terminate-backend": self.terminate}
 
     def terminate(self):
-        with contextlib.suppress(postgres.pq.Error):
-            self.server.terminate_backends()
+        try:
+            return None if self.server.terminate_backends() else False
+        except postgres.pq.Error:
+            return False
 
 
 class Pair(Postgres):
@@ -211,6 +258,41 @@ class Pair(Postgres):
         return self.outage(), self.server.pair
 
 
+class MariaDb(Store):
+    scheme = "mariadb"
+
+    def __init__(self, dice, folder):
+        super().__init__(dice, folder)
+        self.server = mariadb.standalone(env=self.clock_env())
+        self.addresses = (f"127.0.0.1:{self.server.port}",)
+
+    def url(self, addresses):
+        return (f"mariadb://{mariadb.USER}:{mariadb.PASSWORD}@{addresses[0]}/"
+                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
+
+    def faults(self):
+        return {"server-killed": lambda: self.killed(self.server),
+                "server-stopped": lambda: self.frozen(self.server),
+                "server-restarted": lambda: self.server.restart("fast"),
+                "server-clock-forward": lambda: self.step(1),
+                "server-clock-back": lambda: self.step(-1),
+                "kill-connection": lambda: self.kill_some("CONNECTION"),
+                "kill-query": lambda: self.kill_some("QUERY")}
+
+    def kill_some(self, what):
+        """Some connections of the workers, whatever they do; KILL QUERY also wakes those that sleep."""
+        try:
+            found = self.server.sql("SELECT id FROM information_schema.processlist "
+                                    f"WHERE user = '{mariadb.USER}'")
+            some = [row[0] for row in found if self.dice.random() < 0.7]
+            for thread in some:
+                with contextlib.suppress(mariadb.mywire.Error):
+                    self.server.sql(f"KILL {what} {int(thread)}")
+            return None if some else False
+        except (OSError, mariadb.mywire.Error):
+            return False
+
+
 class ZooKeeper(Store):
     scheme = "zk"
     size = 1
@@ -218,8 +300,11 @@ class ZooKeeper(Store):
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
-        self.server = zookeeper.ensemble(self.size, tick=200, log_level="error")
+        self.server = self.start()
         self.addresses = tuple(server.address for server in self.server.servers)
+
+    def start(self):
+        return zookeeper.ensemble(self.size, tick=200, log_level="error", env=self.clock_env())
 
     def url(self, addresses):
         return f"zk://{','.join(addresses)}?session={int(self.ttl * 1000)}ms"
@@ -232,7 +317,9 @@ class ZooKeeper(Store):
 
     def faults(self):
         return {"server-killed": lambda: self.killed(self.some()),
-                "server-stopped": lambda: self.frozen(self.some())}
+                "server-stopped": lambda: self.frozen(self.some()),
+                "server-clock-forward": lambda: self.step(1),
+                "server-clock-back": lambda: self.step(-1)}
 
 
 class Ensemble(ZooKeeper):
@@ -243,6 +330,51 @@ class Ensemble(ZooKeeper):
                                    "leader-stopped": lambda: self.frozen(self.leader())}
 
 
-STORES = {"sqlite": Sqlite, "redis": Redis, "sentinel": Sentinel, "postgres": Postgres,
-          "postgres-pair": Pair, "zookeeper": ZooKeeper, "ensemble": Ensemble}
+class CutEnsemble(ZooKeeper):
+    """Each server in a network namespace.  Each worker lives with one of them, and is cut off with it;
+    every other worker knows no other server.  No proxy reaches them."""
+    size = 3
+
+    def __init__(self, dice, folder):
+        super().__init__(dice, folder)
+        self.known, self.addresses = self.addresses, ()
+
+    def start(self):
+        self.stack = contextlib.ExitStack()
+        return self.stack.enter_context(netns.servers(self.size, clients=0, tick=200, init_limit=50,
+                                                      sync_limit=10, log_level="error"))
+
+    def stop(self):
+        with self.stack:
+            super().stop()
+
+    def place(self, worker):
+        number = int(worker[1:])
+        home = number % self.size + 1
+        known = self.known if number % 2 else (self.server[home].address,)
+        return known, self.server.network.inside(home)
+
+    def faults(self):
+        return {"follower-cut": lambda: self.cut(self.follower()),
+                "follower-cannot-send": lambda: self.cut(self.follower(), "send"),
+                "follower-cannot-receive": lambda: self.cut(self.follower(), "receive"),
+                "leader-cut": lambda: self.cut(self.server.leader())}
+
+    def follower(self):
+        leader = self.server.leader()
+        return leader and self.dice.choice([n for n in range(1, self.size + 1) if n != leader])
+
+    def cut(self, number, way=None):
+        """A server, and the workers that live with it."""
+        if number is None:
+            return False
+        parts = [number], [n for n in range(1, self.size + 1) if n != number]
+        self.server.network.cut(*(reversed(parts) if way == "receive" else parts),
+                                one_way=way is not None)
+        return self.ttl * self.dice.choice([0.3, 0.8, 1.5, 2.5, 4]), self.server.network.heal
+
+
+STORES = {"sqlite": Sqlite, "redis": Redis, "redis-aof": RedisAof, "sentinel": Sentinel, "postgres": Postgres,
+          "postgres-pair": Pair, "mariadb": MariaDb, "zookeeper": ZooKeeper, "ensemble": Ensemble,
+          "ensemble-cut": CutEnsemble}
 BROKEN = {"split": Split}  # it shows violations

@@ -1,11 +1,12 @@
 /* worker.c - a process of `make chaos`: takes turns on a few locks and writes down what it
  * believes.  README.md explains the history.
  *
- *     worker turns URL WHO FOLDER SEED STYLE HOLDFAST
- *     worker command FOLDER WHO TURN LOCK MS       what `holdfast run` runs, see below
+ *     worker turns URL WHO FOLDER SEED STYLE HOLDFAST WORKLOAD
+ *     worker command FOLDER WHO TURN KIND MS       what `holdfast run` runs, see below
  *
  * STYLE is "plain"; "guarded": with HF_GUARDIAN; or "run": each turn is a `holdfast run`,
- * whose command does the work.  SIGTERM ends it after the present turn.
+ * whose command does the work.  WORKLOAD is "mutex": locks of all kinds; "set": a set under a
+ * lock; "fenced": a set with a fence; or "all".  SIGTERM ends it after the present turn.
  *
  * Without arguments it takes a few turns in a memory store, as a test of its own.
  */
@@ -23,12 +24,14 @@
 #define SLOTS 3 /* of the semaphore */
 
 const struct kind worker_kinds[KINDS] = {
-    [MUTEX] = { "mutex", "mutex", 1, 1, 35, true },
-    [OTHER_MUTEX] = { "other", "mutex", 1, 1, 25, true },
-    [READER] = { "rw", "reader", 1, UINT32_MAX, 16, false },
-    [WRITER] = { "rw", "writer", UINT32_MAX, UINT32_MAX, 8, true },
-    [ONE_SLOT] = { "slots", "semaphore", 1, SLOTS, 10, false },
-    [TWO_SLOTS] = { "slots", "semaphore", 2, SLOTS, 6, false },
+    [MUTEX] = { "mutex", 1, 1, 33, true, NO_SET },
+    [OTHER_MUTEX] = { "other", 1, 1, 23, true, NO_SET },
+    [READER] = { "rw", 1, UINT32_MAX, 16, false, NO_SET },
+    [WRITER] = { "rw", UINT32_MAX, UINT32_MAX, 8, true, NO_SET },
+    [ONE_SLOT] = { "slots", 1, SLOTS, 10, false, NO_SET },
+    [TWO_SLOTS] = { "slots", 2, SLOTS, 6, false, NO_SET },
+    [SET] = { "set", 1, 1, 2, false, PLAIN_SET },
+    [FENCED] = { "fenced", 1, 1, 2, false, FENCED_SET },
 };
 
 struct worker worker;
@@ -37,8 +40,7 @@ void must(bool ok, const char *what, const char *why)
 {
     if (ok)
         return;
-    dprintf(STDERR_FILENO, "worker %s: %s: %s\n",
-            worker.history.who ? worker.history.who : "", what, why);
+    dprintf(STDERR_FILENO, "worker %s: %s: %s\n", worker.history.who, what, why);
     _exit(2);
 }
 
@@ -52,31 +54,61 @@ void nap(unsigned us)
     nanosleep(&(struct timespec){ us / 1000000, (long)(us % 1000000) * 1000 }, NULL);
 }
 
-unsigned pick_us(void)
+static bool fits_workload(int k)
 {
-    unsigned chance = dice(60);
+    static const char *const workload[] = {
+        [NO_SET] = "mutex", [PLAIN_SET] = "set", [FENCED_SET] = "fenced"
+    };
+    bool by_run = strcmp(worker.style, "run") == 0;
 
+    return (strcmp(worker.workload, "all") == 0 ||
+            strcmp(worker.workload, workload[worker_kinds[k].set]) == 0) &&
+           (!by_run || worker_kinds[k].capacity == 1);
+}
+
+int pick_kind(void)
+{
+    int k;
+
+    do {
+        unsigned chance = dice(100);
+        for (k = 0; chance >= worker_kinds[k].often; k++)
+            chance -= worker_kinds[k].often;
+    } while (!fits_workload(k));
+    return k;
+}
+
+bool is_patient(const struct kind *kind)
+{
+    return kind->set == NO_SET || strcmp(worker.workload, "all") != 0;
+}
+
+unsigned pick_us(const struct kind *kind)
+{
+    unsigned chance = dice(150);
+
+    if (kind->set != NO_SET)
+        return dice(2000000);
     return chance == 0 ? dice(2500000) : chance < 8 ? dice(300000) : dice(12000);
 }
 
-void write_down_want(long turn, const struct kind *kind)
-{
-    history_add(
-        &worker.history, "want", history_now(),
-        ",\"n\":%ld,\"lock\":\"%s\",\"kind\":\"%s\",\"weight\":%u,\"capacity\":%u", turn,
-        kind->lock, kind->kind, kind->weight, kind->capacity);
-}
-
-void write_down_write(struct history *history, long turn, int fd, uint64_t token)
+bool write_down_rename(struct turns *history, int fd, uint64_t token, const char *from,
+                       const char *to)
 {
     uint64_t number;
-    int64_t  begun = history_now();
-    bool     accepted = fence_write(fd, token, &number);
+    int64_t  begun = turns_now();
+    bool     accepted = fence_rename(fd, token, &number, from, to);
 
-    history_add(history, "write", history_now(),
-                ",\"n\":%ld,\"begun\":%lld,\"token\":%llu,\"number\":%llu,\"ok\":%s",
-                turn, (long long)begun, (unsigned long long)token,
-                (unsigned long long)number, accepted ? "true" : "false");
+    turns_add(history, "write", turns_now(),
+              ",\"begun\":%lld,\"token\":%llu,\"number\":%llu,\"ok\":%s",
+              (long long)begun, (unsigned long long)token, (unsigned long long)number,
+              accepted ? "true" : "false");
+    return accepted;
+}
+
+bool write_down_write(struct turns *history, int fd, uint64_t token)
+{
+    return write_down_rename(history, fd, token, NULL, NULL);
 }
 
 /* ---- Main --------------------------------------------------------------------------------- */
@@ -114,6 +146,8 @@ static int make_lock(int k, struct hf_lock **ret)
     switch (k) {
     case MUTEX:
     case OTHER_MUTEX:
+    case SET:
+    case FENCED:
         return hf_mutex(worker.client, worker_kinds[k].lock, ret);
     case READER:
         return hf_reader(worker.client, worker_kinds[k].lock, ret);
@@ -149,18 +183,18 @@ static void take_turns(long count)
 {
     bool by_run = strcmp(worker.style, "run") == 0;
 
-    history_add(&worker.history, "start", history_now(), ",\"pid\":%ld,\"style\":\"%s\"",
-                (long)getpid(), worker.style);
+    turns_add(&worker.history, "start", turns_now(), ",\"pid\":%ld,\"style\":\"%s\"",
+              (long)getpid(), worker.style);
     if (!by_run)
         open_client();
     for (long turn = 1; turn <= count && !worker.ending; turn++) {
         if (by_run)
-            take_turn_by_run(turn);
+            take_turn_by_run();
         else
-            take_turn(turn);
+            take_turn();
         nap(dice(5000));
     }
-    history_add(&worker.history, "end", history_now(), "%s", "");
+    turns_end(&worker.history);
 }
 
 /* One process alone: there is nothing to wait for. */
@@ -173,11 +207,12 @@ static int test_itself(void)
     must(mkdtemp(folder) != NULL, "folder", "none");
     worker.url = "memory:worker";
     worker.style = "plain";
-    must(history_open(&worker.history, folder, "a", "a") == 0, "history", "none");
+    worker.workload = "mutex";
+    must(turns_open(&worker.history, folder, "a", "a") == 0, "history", "none");
     take_turns(8);
-    must(worker.history.last[8].deadline == HISTORY_NEVER, "turns", "not all were taken");
+    must(worker.history.last[8].deadline == TURNS_NEVER, "turns", "not all were taken");
     hf_close(worker.client);
-    history_close(&worker.history);
+    turns_close(&worker.history);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command) == 0 ? 0 : 1;
 }
@@ -190,17 +225,18 @@ int main(int argc, char **argv)
         return test_itself();
     if (argc == 7 && strcmp(argv[1], "command") == 0)
         return be_command(argv);
-    must(argc == 8 && strcmp(argv[1], "turns") == 0, "usage",
-         "worker turns URL WHO FOLDER SEED STYLE HOLDFAST");
+    must(argc == 9 && strcmp(argv[1], "turns") == 0, "usage",
+         "worker turns URL WHO FOLDER SEED STYLE HOLDFAST WORKLOAD");
     must(readlink("/proc/self/exe", self, sizeof self - 1) > 0, "itself", "not found");
     worker.self = self;
     worker.url = argv[2];
     worker.seed = (unsigned)strtoul(argv[5], NULL, 10);
     worker.style = argv[6];
     worker.holdfast = argv[7];
-    must(history_open(&worker.history, argv[4], argv[3], argv[3]) == 0, "history",
+    worker.workload = argv[8];
+    must(turns_open(&worker.history, argv[4], argv[3], argv[3]) == 0, "history",
          "cannot be written");
     catch_sigterm();
-    take_turns(HISTORY_TURNS - 1);
+    take_turns(TURNS_MAX - 1);
     _exit(0); /* the server has to find out, as after most ends of a process */
 }

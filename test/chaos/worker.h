@@ -2,24 +2,22 @@
 #ifndef HF_TEST_CHAOS_WORKER_H
 #define HF_TEST_CHAOS_WORKER_H
 
-#include "history.h"
-#include "holdfast.h"
+#include "lib/turns.h"
+#include "set.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
-enum { MUTEX, OTHER_MUTEX, READER, WRITER, ONE_SLOT, TWO_SLOTS, KINDS };
+enum { MUTEX, OTHER_MUTEX, READER, WRITER, ONE_SLOT, TWO_SLOTS, SET, FENCED, KINDS };
 
 extern const struct kind {
-    const char *lock, *kind;
-    uint32_t    weight, capacity;
-    unsigned    often; /* of 100 turns */
-    bool        writes;
+    const char   *lock;
+    uint32_t      weight, capacity;
+    unsigned      often;  /* of 100 turns */
+    bool          writes; /* to the protected file */
+    enum set_kind set;
 } worker_kinds[KINDS];
 
 extern struct worker {
-    const char       *url, *style, *holdfast, *self;
-    struct history    history;
+    const char       *url, *style, *holdfast, *workload, *self;
+    struct turns      history;
     struct hf_client *client;
     struct hf_lock   *lock[KINDS];
     int               fence[KINDS];
@@ -35,19 +33,27 @@ unsigned dice(unsigned sides);
 
 void nap(unsigned us);
 
-/* How long to hold a lock: mostly short; sometimes so long that the lease has to be renewed. */
-unsigned pick_us(void);
+/* The lock of the next turn: at random, by the workload; with `run` a mutex. */
+int pick_kind(void);
 
-/* Lines of the history. */
-void write_down_want(long turn, const struct kind *kind);
-void write_down_write(struct history *history, long turn, int fd, uint64_t token);
+/* Is it worth waiting for a minute?  Not for a set, whose holder pauses, while others are free. */
+bool is_patient(const struct kind *kind);
+
+/* How long to hold a lock: mostly short; sometimes so long that the lease has to be renewed.
+ * With a set up to 2 s, as in Jepsen's tests of etcd. */
+unsigned pick_us(const struct kind *kind);
+
+/* Write to the protected file, and write that down.  Returns whether it was accepted. */
+bool write_down_write(struct turns *history, int fd, uint64_t token);
+bool write_down_rename(struct turns *history, int fd, uint64_t token, const char *from,
+                       const char *to);
 
 /* turn.c: with the library. */
-void take_turn(long turn);
+void take_turn(void);
 void on_place(struct hf_lock *lock, int64_t ahead, void *data);
 
 /* run_turn.c: by `holdfast run`, and the command there. */
-void take_turn_by_run(long turn);
+void take_turn_by_run(void);
 int  be_command(char **argv);
 
 #endif

@@ -26,6 +26,7 @@ HOLDFAST = os.path.abspath(os.environ.get("HOLDFAST", "build/holdfast"))
 NEXT = os.path.join(os.path.dirname(HOLDFAST), "next/holdfast")  # cmake/Next.cmake: a later layout
 LIMIT = 60  # seconds that anything may take at most
 CASES = []
+CHAOS = pathlib.Path(__file__).resolve().parent.parent / "chaos"  # its README.md: histories, and the checker
 
 
 def case(function):
@@ -87,6 +88,12 @@ class Test:
             if time.monotonic() > end:
                 raise Failure(f"waited in vain until {what}")
             time.sleep(0.005)
+
+    def judge(self, folder):
+        """The checker finds nothing wrong with the histories there."""
+        done = subprocess.run([sys.executable, "-B", CHAOS / "check.py", folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        self.true(done.returncode == 0, done.stdout)
 
     # ---- Running things
 

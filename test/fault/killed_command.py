@@ -263,7 +263,7 @@ def killed_right_after_it_has_sent_an_enter(t):
     t.env["HOLDFAST_URL"] = row.url(lease=LEASE, more=row.plain)
     token = ["run", "-q", "rarename", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]
     before = int(t.run(*token).out)
-    t.equal(t.run("run", "-q", "rarename", "true", env=kill_after_send.after(t.folder, "rarename")).code, -signal.SIGKILL)
+    t.equal(t.run("run", "-q", "rarename", "true", env=kill_after_send.after(t.folder, row.sent("rarename"))).code, -signal.SIGKILL)
     done = t.run(*token)
     t.true(int(done.out) >= before + 2, "a place was taken")
     t.true(done.seconds < SOON_NS / 1e9, f"the next began after {done.seconds:.1f} s")

@@ -1,10 +1,10 @@
 /* killed_program.c - a program with HF_GUARDIAN dies, and the next has the lock long
  * before the lease is over.  A program that is stopped, has closed its descriptors, or
- * has a living child is not dead.
- */
+ * has a living child is not dead. */
 /* needs zookeeper: standalone --tick 1000 */
 /* needs redis: standalone */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/guardians.h"
 #include "lib/killed_holder.h"
 #include "lib/server.h"
@@ -158,7 +158,7 @@ static struct actor next;
 static void queue(const char *name)
 {
     actor_open_url(&next, url(), name);
-    assert_int_equal(hf_acquire_start(next.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&next);
     recipe_await_line(next.client, name, 2);
     assert_int_equal(hf_state(next.lock), HF_WAITING);
 }

@@ -5,6 +5,7 @@
  */
 /* needs redis: standalone --aof */
 /* needs postgres: standalone --setting wal_writer_delay=10s */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/server.h"
 #include "lib/session_keys.h"
@@ -31,7 +32,7 @@ static void open_by_proxy(struct actor *owner, int ttl_ms, const char *name)
 static void expect_loss(struct actor *owner)
 {
     actor_await(owner, HF_LOST);
-    assert_int_equal(hf_release(owner->lock), HF_ELOST);
+    assert_int_equal(actor_release(owner), HF_ELOST);
     actor_close(owner);
 }
 

@@ -2,6 +2,7 @@
  * of sending, which is when the server may have counted from. */
 /* needs redis: standalone */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/server.h"
 #include "lib/tcpproxy.h"

@@ -7,6 +7,7 @@
  */
 /* needs redis: standalone */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/server.h"
 #include "lib/tcpproxy.h"
@@ -26,6 +27,7 @@ static const struct row {
     { "redis", 800, 800, 800 + 400, "SUBSCRIBE" },
     /* Others count from when they last saw it renewed. */
     { "postgres", 1200, 2400, 2 * 1200 + 800, NULL },
+    { "mariadb", 1200, 2400, 2 * 1200 + 800, NULL },
 };
 static const struct row *row;
 
@@ -236,13 +238,13 @@ static void test_a_late_enter_changes_nothing(void **state)
     actor_take(&a);
     actor_give(&a);
     tcpproxy_strand(proxy, true);
-    assert_int_equal(hf_acquire_start(a.lock, ACTOR_LIMIT_MS), 0);
+    actor_start(&a);
     actor_await(&a, HF_HELD); /* by another connection */
     actor_give(&a);
     server_await("late", 0, 0);
     tcpproxy_strand(proxy, false);
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(hf_acquire(b.lock, 0), 0);
+        assert_int_equal(actor_acquire(&b, 0), 0);
         actor_give(&b);
         poll(NULL, 0, 5);
     }
@@ -287,6 +289,7 @@ static void test_a_long_stop_of_the_server_ends_the_lock_by_the_deadline(void **
     static struct rival rival;
 
     (void)state;
+    actors_write();
     actor_open(&a, row->ttl_ms, "long");
     actor_open(&b, row->ttl_ms, "long");
     uint64_t token = actor_take(&a);
@@ -299,7 +302,7 @@ static void test_a_long_stop_of_the_server_ends_the_lock_by_the_deadline(void **
     assert_true(a.lost <= frozen + row->ttl_ms * HF_MS);
     poll(NULL, 0, row->ttl_ms / 2);
     server_tell("thaw");
-    assert_int_equal(hf_release(a.lock), HF_ELOST);
+    assert_int_equal(actor_release(&a), HF_ELOST);
     actor_await(&b, HF_HELD);
     assert_true(hf_token(b.lock) > token);
     actor_give(&b);

@@ -5,6 +5,7 @@
  */
 /* needs redis: standalone */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/server.h"
 #include "lib/store_watcher.h"

@@ -4,6 +4,7 @@
 /* needs redis: standalone */
 /* needs redis: standalone --aof */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/store_watcher.h"
 #include "lib/three_clients.h"
@@ -71,7 +72,7 @@ static void test_changes_around_a_restart_are_reported(void **state)
     store_watcher_await(&seen, "kept", 1, 0);
     for (int i = 0; i < 2; i++) {
         server_tell("restart");
-        int r = hf_release(a.lock);
+        int r = actor_release(&a);
         assert_true(r == 0 || r == HF_ELOST);
         store_watcher_await(&seen, "kept", 0, 0);
         actor_take(&a);

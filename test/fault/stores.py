@@ -15,6 +15,7 @@ import sys
 
 sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
+import mariadb  # noqa: E402
 import postgres  # noqa: E402
 import redis  # noqa: E402
 import zkwire  # noqa: E402
@@ -26,8 +27,14 @@ class Row:
     bad_file, bad_files = 64, 6  # exit code for a bad file of TLS, and how many are bad; see tls.py
     expired = "expired"  # the message about an expired certificate
     stranger = "certificate"  # and about one of ours that the server refuses
+    uncertified = "certificate"  # and about none, where the server wants one
     greeting = b""  # sent by a server before TLS
+    greets_first = False  # or by the client?
     plain = ""  # a parameter that turns TLS off
+
+    def sent(self, name):
+        """A name as it is sent."""
+        return name
 
     def down(self):
         server.end()
@@ -147,6 +154,60 @@ class Postgres(Row):
                 f"postgres://{who}@{at}/x?passfile=/no/such"]
 
 
+class MariaDb(Row):
+    """TLS is optional."""
+    name = scheme = "mariadb"
+    uncertified = "does not let us in"
+    greets_first = True
+    greeting = (b"\x53\0\0\0\x0a10.11.0-MariaDB\0\1\0\0\0" + b"s" * 8 + b"\0\xff\xff\x2d\2\0\xff\x81\x15" +
+                bytes(10) + b"s" * 12 + b"\0mysql_native_password\0")
+
+    def sent(self, name):
+        return name.encode().hex()
+
+    def start(self, tls="want"):
+        made = mariadb.standalone(tls=tls)
+        made.sql(f"SET PASSWORD FOR {mariadb.USER}@'%' = PASSWORD('{SECRET}')")
+        made.ca = made.tls["ca"]
+        return made
+
+    def called(self, at):
+        return f"MariaDB at {at}"
+
+    def not_ours(self, at):
+        return f"{at} does not answer"  # the server speaks first
+
+    def url(self, at=None, more="", who=f"{mariadb.USER}:{SECRET}", lease="2s"):
+        return f"mariadb://{who}@{at or server.address}/test?ttl={lease}{more}"
+
+    def by_environment(self, lease):
+        return self.url(who=mariadb.USER, lease=lease), {"HOLDFAST_MARIADB_AUTH": SECRET}
+
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
+        return with_files(self.url(at or (of or server).address, "&tls=yes"), ca=ca, cert=cert, key=key)
+
+    def mixed_up(self):
+        return []  # one port for both
+
+    def kept(self):
+        tables = [name for name, in server.sql("SELECT TABLE_NAME FROM information_schema.TABLES "
+                                               "WHERE TABLE_SCHEMA = DATABASE()")]
+        return repr([server.sql(f"SELECT * FROM `{mariadb.shown(name)}`") for name in tables])
+
+    def other_ways(self, t):
+        bare = self.url(who=mariadb.USER)
+        return [(["--url", f"{bare}&auth={private(t, SECRET)}"], {}),
+                (["--url", bare], {"HOLDFAST_MARIADB_AUTH": SECRET})]
+
+    def useless(self, at):
+        who = f"{mariadb.USER}:{SECRET}"
+        return [self.url(more="&x=1"), self.url(at), self.url("[::1"), self.url(f"{at}:x"),
+                f"mariadb://{who}@/test", f"mariadb://{who}@{server.address}/x", f"mariadb://{who}",
+                f"mariadb:{SECRET}@{at}", f"mariadb://{who}/x@{at}", f"mysql://:{SECRET}@/x",
+                self.url(more="&ca=/no/such"), self.url(more="&tls=no&ca=/no/such"),
+                self.url(more="&polling=perhaps"), self.url(more="&auth=/no/such")]
+
+
 class ZooKeeper(Row):
     """With TLS.  It has no passwords but those of nodes."""
     name, scheme = "zookeeper", "zk"
@@ -223,7 +284,7 @@ def certificates():
     return pathlib.Path(server.ca).parent
 
 
-ROWS = {row.name: row for row in (Redis(), Postgres(), ZooKeeper())}
+ROWS = {row.name: row for row in (Redis(), Postgres(), MariaDb(), ZooKeeper())}
 row = ROWS[next(arg for arg in sys.argv[1:] if arg in ROWS)]
 server = None
 

@@ -164,6 +164,7 @@ static bool is_on_a_server(void)
 {
     return strncmp(recipe_url(), "redis", 5) == 0 ||
            strncmp(recipe_url(), "postgres", 8) == 0 ||
+           strncmp(recipe_url(), "mariadb", 7) == 0 ||
            strncmp(recipe_url(), "zk", 2) == 0;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """library - a process that works under a lock of a Python library; Debian's Python has all of these.
 
-    library.py KIND ADDRESS FILE WHO SECONDS LEASE
+    library.py KIND ADDRESS FILE WHO LEASE
 
 KIND: kazoo, kazoo-listener, redis-py, set-nx, advisory.  Each is used as its documentation shows it.
 """
@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 
-from stamp import History
+from stamp import Holder
 
 
-def kazoo(address, history, seconds, lease, listens=False):
+def kazoo(address, history, lease, listens=False):
     from kazoo.client import KazooClient, KazooState
     client = KazooClient(hosts=address, timeout=lease)
     suspended = threading.Event()
@@ -21,9 +21,9 @@ def kazoo(address, history, seconds, lease, listens=False):
         client.add_listener(lambda state: None if state == KazooState.CONNECTED else suspended.set())
     client.start()
     history.want()
-    with client.Lock(f"/{LOCK}", history.who):
+    with client.Lock(f"/{LOCK}", history.turn["who"]):
         history.grant()
-        history.work(seconds, lambda: not suspended.is_set())
+        history.work(lambda: not suspended.is_set())
         history.release()
     client.stop()
 
@@ -34,7 +34,7 @@ def redis_client(address):
     return redis.Redis(host=host, port=int(port), socket_timeout=1), redis
 
 
-def redis_py(address, history, seconds, lease):
+def redis_py(address, history, lease):
     """It extends the lock while it works, and stops if that fails."""
     client, redis = redis_client(address)
     history.want()
@@ -53,15 +53,15 @@ def redis_py(address, history, seconds, lease):
         except (redis.exceptions.LockError, redis.exceptions.RedisError):
             return False
 
-    history.work(seconds, extend)
+    history.work(extend)
     history.release()
 
 
-def set_nx(address, history, seconds, lease):
+def set_nx(address, history, lease):
     """SET NX with an expiry, and DEL at the end; a thread keeps it from expiring."""
     client, redis = redis_client(address)
     history.want()
-    while not client.set(LOCK, history.who, nx=True, px=int(lease * 1000)):
+    while not client.set(LOCK, history.turn["who"], nx=True, px=int(lease * 1000)):
         time.sleep(0.05)
     history.grant()
     over = threading.Event()
@@ -73,12 +73,12 @@ def set_nx(address, history, seconds, lease):
             except redis.exceptions.RedisError:
                 pass
     threading.Thread(target=renew, daemon=True).start()
-    history.work(seconds)
+    history.work()
     over.set()
     history.release()
 
 
-def advisory(address, history, seconds, _lease):
+def advisory(address, history, _lease):
     """pg_advisory_lock() in a session of its own; ADDRESS is a URL for libpq."""
     sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "server"))
     import pq
@@ -93,12 +93,12 @@ def advisory(address, history, seconds, _lease):
             link = None
         time.sleep(0.05)
     history.grant()
-    history.work(seconds)
+    history.work()
     history.release()
 
 
 KINDS = {"kazoo": kazoo, "redis-py": redis_py, "set-nx": set_nx, "advisory": advisory,
          "kazoo-listener": lambda *args: kazoo(*args, listens=True)}
-kind, where, file, name, work, ttl = sys.argv[1:]
+kind, where, file, name, ttl = sys.argv[1:]
 LOCK = pathlib.Path(file).parent.name
-KINDS[kind](where, History(file, name), float(work), float(ttl))
+KINDS[kind](where, Holder(file, name), float(ttl))

@@ -1,52 +1,58 @@
 """stamp - a holder that works: it writes a history of what it does, in the form of ../README.md.
 
-    python3 stamp.py FILE WHO SECONDS       the command under `etcdctl lock`, flock(1) or `holdfast run`
+    python3 stamp.py FILE WHO       the command under `etcdctl lock`, flock(1) or `holdfast run`
 
-"last" events are its stamps: one every 10 ms while it acts as the holder.  The clock is
-CLOCK_MONOTONIC, which Java and Node have, too.
+"last" events are its stamps: one every 10 ms while it acts as the holder, until there is a file WHO.over
+beside FILE.  Meanwhile it changes a set
+without a fence: it reads the file a.set, pauses, and writes it back with one element more, again and again.
+The clock is CLOCK_MONOTONIC, which Java and Node have, too.
 """
-import json
 import os
+import pathlib
+import random
 import sys
 import time
 
-NEVER = 2**63 - 1
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from history import History  # noqa: E402
+
 EVERY = 0.01  # seconds
+PAUSE = 0.4  # seconds at most, between reading the set and writing it
 
 
-class History:
+class Holder(History):
+    clock = time.CLOCK_MONOTONIC
+
     def __init__(self, path, who):
-        self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self.who = who
+        super().__init__(path, who=who, n=1)
+        folder = pathlib.Path(path).parent
+        self.set, self.over, self.elements = folder / "a.set", folder / f"{who}.over", 0
 
-    def add(self, event, **more):
-        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        line = {"t": now, "who": self.who, "n": 1, "e": event, **more}
-        os.write(self.fd, (json.dumps(line) + "\n").encode())
-        return now
+    def work(self, step=lambda: True):
+        """Act as the holder until the work is done, or step() says that the lock is lost."""
+        while not self.over.exists() and step():
+            text = self.set.read_text() if self.set.exists() else ""
+            pause = time.monotonic() + random.uniform(0, PAUSE)
+            while time.monotonic() < pause:
+                self.act()
+                time.sleep(EVERY)
+                if not step():
+                    return
+            self.write_set(text)
 
-    def want(self):
-        self.add("want", lock="a", weight=1, capacity=1)
-
-    def grant(self, token=None):
-        self.add("grant", token=token, requeued=False, deadline=NEVER)
-
-    def release(self, result="0"):
-        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self.add("release", begun=now, result=result)
-
-    def work(self, seconds, step=lambda: True):
-        """Act as the holder until the time is over, or step() says that the lock is lost."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and step():
-            now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            self.add("last", last=now, deadline=NEVER)
-            time.sleep(EVERY)
+    def write_set(self, text):
+        self.elements += 1
+        element = f"{self.turn['who']}/{self.elements}"
+        new = self.set.with_suffix(f".{self.turn['who']}")
+        new.write_text(f"{text}{element}\n")
+        new.rename(self.set)
+        self.add("add", lock="a", element=element, fenced=False, ok=True)
+        self.act()
 
 
 if __name__ == "__main__":
-    history = History(sys.argv[1], sys.argv[2])
+    holder = Holder(sys.argv[1], sys.argv[2])
     token = os.environ.get("HOLDFAST_TOKEN")
-    history.grant(int(token) if token else None)
-    history.work(float(sys.argv[3]))
-    history.release()
+    holder.grant(int(token) if token else None)
+    holder.work()
+    holder.release()
