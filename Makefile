@@ -11,18 +11,28 @@
 #                                           make bench-compare     all stores, and a crash
 #                                           make bench-death       a holder is killed
 #                                           make bench-python      beside filelock, redis-py
+#                                           make bench-node        beside redlock
 #                                           make bench-start       `run` beside flock
 #                                           make bench-web         the page, many locks
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
-#   make chaos      faults at random on every store for CHAOS_MINUTES=20: test/chaos/README.md
+#   make chaos      faults at random on every store for CHAOS_MINUTES=20: test/chaos/README.md;
+#                   half of the workers use an older Holdfast, built in build-older/
 #   make peers      other locks, and ours, under the same faults: test/chaos/peers
 #   make test-long  the tests that take chances or time, with many more rounds
+#   make test-go    the tests of bindings/go, if Go is installed
 #   make models     check the models of model/ with Spin: ARGS='queue broken'
-#   make mutants    prove that the tests find bugs: 133, one after the other
+#   make mutants    prove that the tests find bugs: 161, one after the other
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
-#   make static     build-static/holdfast: one file that needs no other, without PostgreSQL
-#   make test-static  and try it in an empty chroot
+#   make static     build-static/holdfast: one file that needs no other, without PostgreSQL;
+#                   ARCH=arm64 cross-builds build-static-arm64/holdfast
+#   make test-static  and try both in an empty chroot, that of arm64 under qemu
+#   make wheel      a Python wheel with library and command inside, in build-wheel/
+#   make test-wheel   and try it in a fresh venv
+#   make image      an OCI image with the static command alone, in build-image/
+#   make test-image   and run it
+#   make site       the documentation as a site of plain files, in build-site/
+#   make release    all of these and the archive in build-release/, with sums: RELEASING.md
 #   make dist       the archive of the last commit, with its list and sums, in build-dist/
 #   make test-dist  and try it as its users do
 #   make deb        Debian packages of the tree as it stands, in build-deb/
@@ -35,14 +45,14 @@
 #   make clean      remove the build trees
 PREFIX = /usr/local
 
-release:
+all:
 	@command -v cmake >/dev/null || { echo "cmake is missing: run tools/deps build" >&2; exit 1; }
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@cmake --build --preset release
 
 run:
 	@tools/deps build
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@examples/demo.sh build/holdfast
 
 # test/run runs the tests of unit, sqlite and cxx under ASan alone, so the first tree has only the others.
@@ -63,7 +73,7 @@ check:
 
 test-long:
 	@tools/deps build test
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@cmake --preset asan >/dev/null
 	@for tree in release asan; do \
 	    cmake --build --preset $$tree --target all tests -- --quiet || exit 1; \
@@ -73,12 +83,12 @@ test-long:
 
 benches:
 	@tools/deps build test bench
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@cmake --build --preset release --target benches
 
 bench:
 	@tools/deps build
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@cmake --build --preset release --target benches
 	@bench/measure.py -s sqlite $(or $(ARGS),S1 S1+ S2:16 S3:2 S3:2@1 S3:16 S9:8)
 
@@ -103,18 +113,28 @@ bench-death: benches
 bench-web: benches
 	@bench/web.py
 
-bench-start: release
+bench-start: all
 	@bench/start.py
 
 bench-python: benches
 	@bench/python.py
+
+bench-node: all
+	@bench/node.py
+
+# Not part of `make test`: Go is 450 MB.
+test-go: all
+	@command -v go >/dev/null || { echo "go is missing: apt-get install golang-go" >&2; exit 1; }
+	@cd bindings/go && HOLDFAST_COMMAND=$(CURDIR)/build/holdfast go vet . && \
+	    HOLDFAST_COMMAND=$(CURDIR)/build/holdfast \
+	    $(CURDIR)/test/server/redis.py standalone -- go test -count=1 -v .
 
 CUTS  = 50
 KILLS = 10
 
 cut:
 	@tools/deps build test
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@cmake --build --preset release --target test-zookeeper-holder
 	@HF_CUTS=$(CUTS) HF_CUT_HOLDERS=3 test/zookeeper/partition.py a_follower_is_cut_off
 	@HF_KILLS=$(KILLS) test/zookeeper/ensemble.py turns
@@ -123,14 +143,14 @@ CHAOS_MINUTES = 20
 
 peers:
 	@tools/deps build test bench
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@test/chaos/peers/run build $(ARGS)
 
 chaos:
 	@tools/deps build test
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@cmake --build --preset release --target test-chaos-worker -- --quiet
-	@test/chaos/run build --minutes $(CHAOS_MINUTES) $(ARGS)
+	@test/chaos/run build --older --minutes $(CHAOS_MINUTES) $(ARGS)
 
 models:
 	@tools/deps build models
@@ -156,7 +176,7 @@ fuzz:
 	    echo "$$target: $$(sed -n 's/^Done //p' build-fuzz/$$target.log), nothing found"; \
 	done
 
-install: release
+install: all
 	@DESTDIR="$(DESTDIR)" cmake --install build
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
 
@@ -169,16 +189,42 @@ test-packages:
 	@tools/deb --check
 	@tools/test-packages
 
+ARCH = amd64
+
 static:
-	@tools/deps build
-	@cmake --preset static >/dev/null
-	@cmake --build --preset static --target holdfast -- --quiet
-	@ls -l build-static/holdfast
+	@tools/deps build static $(ARCH)
+	@tools/static $(ARCH)
 
 test-static: static
-	@tools/deps test static
-	@$(MAKE) --no-print-directory release
+	@tools/deps test
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory static ARCH=arm64
 	@test/run -t build static/
+
+wheel:
+	@tools/deps build wheel
+	@tools/wheel
+
+test-wheel: wheel
+	@tools/deps test wheel
+	@$(MAKE) --no-print-directory all
+	@test/run -t build wheel/
+
+image: static
+	@tools/deps image
+	@tools/image
+
+test-image: image
+	@$(MAKE) --no-print-directory all
+	@test/run -t build image/
+
+site:
+	@tools/deps site
+	@tools/site/make
+
+release:
+	@tools/deps build release wheel static amd64 arm64 image site
+	@tools/release
 
 dist:
 	@tools/deps release
@@ -193,7 +239,7 @@ format:
 
 # `make test` runs these, too, beside tests that wait.  clang-tidy needs the headers that the
 # build makes.
-lint: release
+lint: all
 	@for check in format shell layers sizes docs tidy; do tools/check-$$check || exit 1; done
 
 lint-all: lint
@@ -201,7 +247,7 @@ lint-all: lint
 
 pictures:
 	@tools/deps build pictures
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory all
 	@tools/pictures/kill.py build/holdfast tools/pictures/kill.cast
 	@tools/pictures/film.py tools/pictures/kill.cast docs/pictures/kill.svg
 	@for name in guardian stores; do \
@@ -220,7 +266,7 @@ abi:
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
-        bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
-        chaos peers cut models mutants fuzz install static test-static dist test-dist deb test-packages format lint \
-        lint-all pictures abi clean
+.PHONY: all release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
+        bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python bench-node \
+        test-go chaos peers cut models mutants fuzz install static test-static wheel test-wheel image test-image site \
+        dist test-dist deb test-packages format lint lint-all pictures abi clean
