@@ -68,10 +68,11 @@ def java(t):
 @case
 def rust(t):
     compiler, = tool("rustc")
+    # rustup's rustc only starts another one, which is installed below a home that a test does not have.
+    if subprocess.run([compiler, "--version"], capture_output=True, check=False).returncode != 0:
+        raise Skip("no rustc that works here")
     done = subprocess.run([compiler, "--edition", "2021", "-o", t.path("a"), program(t, "rust", "a.rs")],
                           capture_output=True, text=True, check=False)
-    if "no default toolchain" in done.stderr:
-        raise Skip("no rustc here")
     t.equal(done.returncode, 0, done.stderr)
     works(t, str(t.path("a")))
 
