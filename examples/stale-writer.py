@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """stale-writer.py - a holder that comes too late is refused by the resource itself.
 
-    examples/stale-writer.py file|sqlite|redis|zookeeper|postgres [--unfenced]
+    examples/stale-writer.py file|sqlite|redis|zookeeper|postgres|mariadb [--unfenced]
 
 A takes a lock, claims the resource and reads it.  Then A is stopped, with SIGSTOP, until it has lost
 the lock.  B takes over, claims, reads and writes.  A goes on, knows of nothing, and writes: the resource
@@ -16,8 +16,8 @@ The lock is where the resource is: on a server with a lease of 2 s.  For a file 
 file.  There the kernel knows that A is alive, so A would keep the lock for as long as it is stopped, and
 `holdfast break` takes it away, as a person might.
 
-Every server is started on 127.0.0.1 in a temporary folder; ZooKeeper and PostgreSQL by the modules of
-test/server, so these two need the source tree.  docs/fencing.md explains the recipes.
+Every server is started on 127.0.0.1 in a temporary folder; all but Redis by the modules of test/server,
+so these need the source tree.  docs/fencing.md explains the recipes.
 """
 import contextlib
 import os
@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = ROOT / "build/holdfast"
@@ -47,7 +48,7 @@ def call(argv, stale, **more):
     done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT, check=False, **more)
     said = (done.stdout + done.stderr).strip()
     if done.returncode != 0 and stale in said:
-        raise Refused(said.splitlines()[0])
+        raise Refused(next(line for line in said.splitlines() if stale in line))
     if done.returncode != 0:
         raise SystemExit(f"{argv}: {said}")
     return done.stdout
@@ -229,7 +230,30 @@ class Postgres:
         self.transaction(token, "UPDATE report SET body = :'text'", text)
 
 
-RESOURCES = {"file": File, "sqlite": SQLite, "redis": Redis, "zookeeper": ZooKeeper, "postgres": Postgres}
+class MariaDB(Postgres):
+    @staticmethod
+    @contextlib.contextmanager
+    def open(folder):
+        with server_module("mariadb").standalone() as server:
+            call([HOLDFAST, "init", "--url", server.url], "nothing")
+            MariaDB(server.url).transaction(None, "CREATE TABLE report (body TEXT) AS SELECT 'old' AS body")
+            mark = "&" if "?" in server.url else "?"
+            yield f"{server.url}{mark}ttl=2s", server.url
+
+    def transaction(self, token, statement, text=""):
+        to = urllib.parse.urlsplit(self.where)
+        fence = f"CALL hf_check_fence('{LOCK}', {token});\n" if token else ""
+        return call(["mariadb", "--no-defaults", "-BN", "-h", to.hostname, "-P", str(to.port), "-u", to.username,
+                     "--init-command", f"SET @text = '{text}'", to.path[1:]], "is stale",
+                    env=dict(os.environ, MYSQL_PWD=to.password),
+                    input=f"START TRANSACTION;\n{fence}{statement};\nCOMMIT;\n").strip()
+
+    def write(self, token, text):
+        self.transaction(token, "UPDATE report SET body = @text", text)
+
+
+RESOURCES = {"file": File, "sqlite": SQLite, "redis": Redis, "zookeeper": ZooKeeper, "postgres": Postgres,
+             "mariadb": MariaDB}
 
 
 def server_module(name):

@@ -11,6 +11,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
 sys.path.insert(0, str(ROOT / "test/server"))
+import mariadb  # noqa: E402
 import postgres  # noqa: E402
 import server_process  # noqa: E402
 import zookeeper  # noqa: E402
@@ -26,6 +27,8 @@ def missing(resource):
             import kazoo  # noqa: F401
         if resource == "postgres":
             postgres.check_installed()
+        if resource == "mariadb":
+            mariadb.check_installed()
     except (server_process.Missing, ImportError) as why:
         return str(why)
     return "no redis-server" if resource == "redis" and not shutil.which("redis-server") else None
@@ -56,7 +59,7 @@ def unfenced(resource):
 
 
 def main():
-    cases = [(check, resource) for resource in ("file", "sqlite", "redis", "zookeeper", "postgres")
+    cases = [(check, resource) for resource in ("file", "sqlite", "redis", "zookeeper", "postgres", "mariadb")
              for check in (fenced, unfenced)]
     failed = 0
     print(f"1..{len(cases)}")
