@@ -349,6 +349,38 @@ def a_line_made_during_its_deletion_continues_its_tokens():
         assert (first.seq, second.seq) == (top + 1, top + 2), (top, first, second)
 
 
+@case
+def a_line_made_between_two_statements_of_another_call_keeps_its_holder():
+    """A trigger stops a call after its second UPDATE of lines, with or without rows."""
+    there = space()
+    a, b = two(there)
+    owner = there.server.connect(there.database)
+    owner.run("""
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF current_setting('test.updates', true) <> '' THEN
+                PERFORM set_config('test.updates', current_setting('test.updates')::int + 1 || '', false);
+                IF current_setting('test.updates') = '2' THEN
+                    PERFORM pg_advisory_lock_shared(1);
+                END IF;
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stop AFTER UPDATE ON holdfast.line FOR EACH STATEMENT EXECUTE FUNCTION stop();
+        SELECT pg_advisory_lock(1)""")
+    with a, b:
+        a.link.run("SET test.updates = 0")
+        a.start_enter(1, "m")
+        assert a.is_stuck()
+        b.start_enter(1, "m")
+        b.is_stuck()  # if it is not, it has the lock
+        owner.run("SELECT pg_advisory_unlock(1)")
+        first, second = sorted((a.answer(), b.answer()), key=lambda answer: answer.seq)
+        assert (first.state, second.state) == ("g", "w"), (first, second)
+        assert there.link.call("SELECT wrong FROM holdfast.overview(NULL)") == [(0,)]
+    owner.close()
+
+
 # ---- Many at once ------------------------------------------------------------------------
 
 CONSISTENT = """

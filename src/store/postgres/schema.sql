@@ -372,7 +372,22 @@ BEGIN
         WHERE b.sid = ANY (p_sids) AND l.sid = b.sid AND l.connection IS NOT NULL));
 END $$;
 
--- Lock and unfold a line, which may have to be inserted first.
+-- Lock a line, unfold it, and return its row; NULL if there is none.  To read the row later than it
+-- was locked is wrong: a line that was not there to be locked may be by then, in use.
+CREATE OR REPLACE FUNCTION holdfast.lock_line(p_name text) RETURNS holdfast.line
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_line holdfast.line;
+BEGIN
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR NO KEY UPDATE;
+    IF v_line.connection IS NOT NULL THEN
+        PERFORM holdfast.unfold(ARRAY[p_name]);
+        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    END IF;
+    RETURN v_line;
+END $$;
+
+-- The same; if there is no line, insert it first.
 CREATE OR REPLACE FUNCTION holdfast.make_line(p_name text, p_capacity bigint, p_claim boolean)
 RETURNS holdfast.line
 LANGUAGE plpgsql VOLATILE AS $$
@@ -380,9 +395,8 @@ DECLARE
     v_line holdfast.line;
 BEGIN
     LOOP
-        PERFORM holdfast.unfold(ARRAY[p_name]);
-        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
-        EXIT WHEN FOUND;
+        v_line := holdfast.lock_line(p_name);
+        EXIT WHEN v_line.name IS NOT NULL;
         PERFORM holdfast.check_shape(p_name, 1, p_capacity);
         -- A session may have begun to watch the line while sweep_lines() deleted it.
         INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
@@ -1113,8 +1127,7 @@ BEGIN
         RETURN v_code;
     END IF;
     SELECT log INTO v_log FROM holdfast.session WHERE sid = p_sid;
-    PERFORM holdfast.unfold(ARRAY[p_name]);
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    v_line := holdfast.lock_line(p_name);
     SELECT * INTO v_place FROM holdfast.place
     WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b';
     IF v_place.weight > p_weight THEN
@@ -1342,8 +1355,7 @@ BEGIN
     PERFORM holdfast.check_texts(p_by, '');
     PERFORM holdfast.ensure_durable();
     SELECT log INTO v_log FROM holdfast.change_log FOR SHARE; -- the caller may have no session
-    PERFORM holdfast.unfold(ARRAY[p_name]);
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    v_line := holdfast.lock_line(p_name);
     SELECT * INTO v_place FROM holdfast.place
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
     IF NOT FOUND THEN
@@ -1364,8 +1376,7 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.check_texts(p_why, '');
-    PERFORM holdfast.unfold(ARRAY[p_name]);
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    v_line := holdfast.lock_line(p_name);
     UPDATE holdfast.place SET asked = p_why, messages = messages + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_place;
     IF NOT FOUND THEN
