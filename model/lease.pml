@@ -32,7 +32,7 @@
  *     act        hf_left_ms in src/client/handle/handle.c
  *     expire     sweep in src/store/redis/scripts/line.lua
  *     draw       hf_pg_hello in src/store/postgres/session/hello.c
- *     drawn      remember_renewal in src/store/postgres/session/expiry.c
+ *     drawn      hf_drawn_add in src/store/served/drawn.c
  *     expire_silent  expire_silent in src/store/postgres/schema.sql; hf_lease_stale_at in src/core/lease.c
  *
  * of the model alone: holder_ticks, other_ticks, tick

@@ -175,7 +175,8 @@ static int mariadb_open(const struct hf_config *config, char *errmsg,
     maria->served.base.impl =
         strcmp(config->scheme, "mysql") == 0 ? &hf_mysql_store : &hf_mariadb_store;
     maria->session.due = HF_NEVER;
-    hf_maria_expiry_init(maria);
+    maria->remote.now = hf_now();
+    hf_expiry_init(&maria->expiry.plan, maria->config.ttl, maria->remote.now);
     hf_maria_link_init(maria, config->seed);
     hf_maria_waker_init(maria, config->seed + 1);
     *ret = &maria->served.base;

@@ -184,7 +184,8 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
                                ? &hf_postgresql_store
                                : &hf_postgres_store;
     pg->session.due = HF_NEVER;
-    hf_pg_expiry_init(pg);
+    pg->remote.now = hf_now();
+    hf_expiry_init(&pg->expiry.plan, pg->config.ttl, pg->remote.now);
     pg->listen.wanted = pg->listen.poll = HF_NEVER;
     hf_pg_link_init(pg, config->seed);
     *ret = &pg->served.base;

@@ -109,7 +109,8 @@ static void take_hello(struct hf_maria *maria, const struct hf_my_reply *reply)
         maria->waker.pooled = thread != maria->main.thread;
         maria->session.thread = maria->waker.pooled ? 0 : (uint64_t)thread;
         maria->served.fresh = false;
-        hf_maria_expiry_begin(maria, hf_my_number(reply, 0, 3), hf_my_text(reply, 0, 4));
+        hf_expiry_drew(&maria->expiry.plan, hf_my_number(reply, 0, 3),
+                       hf_my_text(reply, 0, 4));
         keep_history(maria);
     }
 }
@@ -137,7 +138,7 @@ void hf_maria_hello(struct hf_maria *maria)
     hf_maria_add_number(&maria->served, maria->served.fresh);
     hf_maria_add(&maria->served, WHO);
     hf_maria_add_number(&maria->served, session->thread);
-    hf_maria_add(&maria->served, maria->expiry.drawn.era);
+    hf_maria_add(&maria->served, maria->expiry.plan.drawn.era);
     hf_maria_send(maria, &session->call, true, on_hello, NULL);
 }
 

@@ -3,7 +3,7 @@
 #define HF_MARIA_SESSION_H
 
 #include "store/mariadb/call/call.h"
-#include "store/served/drawn.h"
+#include "store/served/expiry.h"
 
 /* ---- session.c ------------------------------------------------------------------ */
 
@@ -54,16 +54,10 @@ void hf_maria_bye(struct hf_maria *maria);
 /* ---- expiry.c ------------------------------------------------------------------- */
 
 struct hf_maria_expiry {
-    struct hf_drawn      drawn;     /* our own renewal numbers */
-    hf_time              expire_at; /* a session in our way may be dead then */
-    hf_time              round;     /* expire and sweep the rest then */
+    struct hf_expiry     plan;
+    enum hf_expiry_due   due; /* what the call in flight is for */
     struct hf_maria_call call;
 };
-
-void hf_maria_expiry_init(struct hf_maria *maria);
-
-/* Hello was answered, with a number. */
-void hf_maria_expiry_begin(struct hf_maria *maria, int64_t number, const char *era);
 
 /* A renewal was answered: rows of { code, number, ttl, era }, the first about our own
  * session, the others about sessions in our way. */

@@ -187,7 +187,8 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     } else {
         pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
         pg->served.fresh = false;
-        hf_pg_expiry_begin(pg, hf_pg_number(result, 0, 3), hf_pg_text(result, 0, 4));
+        hf_expiry_drew(&pg->expiry.plan, hf_pg_number(result, 0, 3),
+                       hf_pg_text(result, 0, 4));
         if (fresh)
             keep_history(pg);
         else

@@ -3,6 +3,7 @@
 #define HF_PG_SESSION_H
 
 #include "store/postgres/call/call.h"
+#include "store/served/expiry.h"
 
 /* ---- session.c ------------------------------------------------------------------ */
 
@@ -50,36 +51,17 @@ void hf_pg_bye(struct hf_pg *pg);
 
 /* ---- expiry.c ------------------------------------------------------------------- */
 
-#define HF_PG_RENEWALS 32
-
-struct hf_pg_renewal {
-    int64_t number;
-    hf_time when; /* we got the number; the server drew it earlier */
-};
-
 struct hf_pg_expiry {
-    struct hf_pg_renewal renewal[HF_PG_RENEWALS]; /* our own, oldest first */
-    size_t               count;
-    char                 era[40];   /* which run of the server the numbers are from */
-    hf_time              expire_at; /* a session in our way may be dead then */
-    hf_time              round;     /* expire and sweep the rest then */
-    struct hf_pg_call    call;
+    struct hf_expiry   plan;
+    enum hf_expiry_due due; /* what the call in flight is for */
+    struct hf_pg_call  call;
 };
-
-void hf_pg_expiry_init(struct hf_pg *pg);
-
-/* Hello was answered, with a number. */
-void hf_pg_expiry_begin(struct hf_pg *pg, int64_t number, const char *era);
 
 /* A renewal was answered: rows of { code, number, ttl, era }, the first about our own
  * session, the others about sessions in our way. */
 void    hf_pg_expiry_renewed(struct hf_pg *pg, const PGresult *result);
 void    hf_pg_expiry_run(struct hf_pg *pg);
 hf_time hf_pg_expiry_wake(const struct hf_pg *pg);
-
-/* For people: how much at least is left of a lease of so many milliseconds that was
- * renewed with that number, by our own clock.  0: not known. */
-int64_t hf_pg_lease_left(const struct hf_pg *pg, int64_t number, int64_t ttl_ms);
 
 /* ---- listen.c ------------------------------------------------------------------- */
 

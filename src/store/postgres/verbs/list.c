@@ -24,8 +24,8 @@ static struct hf_place parse_place(const struct hf_pg *pg, const PGresult *resul
                                hf_pg_bool(result, row, 6)),
         .slot = (int)hf_pg_number(result, row, 8),
         .since = hf_pg_number(result, row, 9),
-        .left = hf_pg_lease_left(pg, hf_pg_number(result, row, 11),
-                                 hf_pg_number(result, row, 12)),
+        .left = hf_drawn_left(&pg->expiry.plan.drawn, hf_pg_number(result, row, 11),
+                              hf_pg_number(result, row, 12), pg->remote.now),
         .line = text_or_none(result, row, 2),
         .note = text_or_none(result, row, 10),
     };
