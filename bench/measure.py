@@ -3,7 +3,7 @@
 
     bench/measure.py [-s STORE]... [-d DISTANCE]... [-r ROUNDS] [-t SECONDS] [--pin]
                      [--data memory|disk] [--fsync always|everysec] [--side NAME]...
-                     [--json FILE] [--chart FILE.svg] [SCENARIO...]
+                     [--older BUILD] [--json FILE] [--chart FILE.svg] [SCENARIO...]
 
 bench/README.md describes the scenarios and the columns.  Without a SCENARIO it runs those of about ten
 minutes, with "all" more.  DISTANCE is the round trip in milliseconds, by a relay (0: no relay), or "unix";
@@ -32,7 +32,7 @@ import sides  # noqa: E402
 from rounds import WARM, Place  # noqa: E402
 from stores import STORES, start_stores  # noqa: E402
 
-DEFAULT = ["sqlite", "zookeeper", "redis", "postgres"]
+DEFAULT = ["sqlite", "zookeeper", "redis", "postgres", "mariadb"]
 
 # ---- Output ---------------------------------------------------------------------------------------
 
@@ -207,6 +207,8 @@ def read_arguments(words=None):
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--chart", type=pathlib.Path)
     parser.add_argument("-b", "--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--older", type=pathlib.Path, metavar="BUILD",
+                        help="another build of Holdfast, to compare with; not on Unix sockets")
     parser.add_argument("scenario", nargs="*")
     args = parser.parse_args(words)
     texts = ALL if args.scenario == ["all"] else args.scenario or SHORT

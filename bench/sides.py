@@ -173,8 +173,11 @@ class Side:
 
 
 def holdfast(store, port, args, processes):
-    url = store.url(port=port)
-    return Side("Holdfast", [args.build / "bench/peers/holdfast", url], ALL, processes=processes)
+    """Ours, and an older build with a database, prefix or path of its own: its layout may differ."""
+    builds = [("Holdfast", args.build, None)]
+    builds += [("older", args.older, f"older_{port or 'near'}")] if args.older else []
+    for name, build, space in builds:
+        yield Side(name, [build / "bench/peers/holdfast", store.url(space, port=port)], ALL, processes=processes)
 
 
 def floor(args, program, address, name, kind, plays, **more):
@@ -184,7 +187,7 @@ def floor(args, program, address, name, kind, plays, **more):
 
 def of_sqlite(store, port, args):
     address = store.address(port)
-    yield holdfast(store, port, args, 64)
+    yield from holdfast(store, port, args, 64)
     yield floor(args, "sqlite_floor", address, "flock(2)", "flock", ALL - {"S1+"},
                 processes=64, floor=False, waiters=THREADS)
     yield floor(args, "sqlite_floor", address, "two writes", "writes", {"S1", "S2"})
@@ -194,7 +197,7 @@ def of_sqlite(store, port, args):
 def of_zookeeper(store, port, args):
     address = store.address(port)
     java = curator.command("bench/peers/Curator.java", args.build, "-Xmx512m", "-Xss512k")
-    yield holdfast(store, port, args, 0)
+    yield from holdfast(store, port, args, 0)
     yield Side("Curator", [*java, address], ALL - {"S1+"}, shares=False, waiters=THREADS)
     yield Side("kazoo", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "kazoo", address],
                ALL - {"S1+"}, processes=16, waiters=THREADS)
@@ -205,7 +208,7 @@ def of_zookeeper(store, port, args):
 
 def of_redis(store, port, args):
     address = store.address(port)
-    yield holdfast(store, port, args, 64)
+    yield from holdfast(store, port, args, 64)
     folder = args.build / "bench/node"
     folder.mkdir(parents=True, exist_ok=True)
     if (why := install_redlock(folder)) is not None:
@@ -223,7 +226,7 @@ def of_redis(store, port, args):
 
 def of_postgres(store, port, args):
     address = store.address(port)
-    yield holdfast(store, port, args, 128)
+    yield from holdfast(store, port, args, 128)
     yield floor(args, "postgres_floor", address, "advisory", "advisory", ALL - {"S1+"},
                 processes=128, floor=False, waiters=CONNECTIONS, heavy=True)
     for name, kind in (("two updates", "updates"), ("lazy update", "lazy"), ("SELECT 1", "select")):
@@ -231,15 +234,25 @@ def of_postgres(store, port, args):
     yield floor(args, "postgres_floor", address, "NOTIFY", "notify", {"S3"})
 
 
+def of_mariadb(store, port, args):
+    address = store.address(port)
+    yield from holdfast(store, port, args, 128)
+    yield floor(args, "mariadb_floor", address, "GET_LOCK", "getlock", ALL - {"S1+", "S5"},
+                processes=128, floor=False, waiters=THREADS, heavy=True)
+    yield floor(args, "mariadb_floor", address, "two updates", "updates", {"S1"})
+    yield floor(args, "mariadb_floor", address, "SELECT 1", "select", {"S1"})
+
+
 SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
-         "postgres": of_postgres, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
+         "postgres": of_postgres, "mariadb": of_mariadb, "pgbouncer": lambda *given: holdfast(*given, 64)}
 
 
 # How many of them run the scenarios of many sessions, to estimate the time before there are servers.
 PLAYERS = {"sqlite": {"S1": 3, "S2": 3, "S3": 3},
            "zookeeper": {"S1": 5, "S2": 5, "S3": 3, "S4": 6, "S8": 4, "S9": 5},
            "redis": {"S1": 5, "S2": 5, "S3": 4, "S4": 5, "S5": 1, "S7": 3, "S8": 3, "S9": 5},
-           "postgres": {"S1": 5, "S3": 3}}  # else 2; in rounds, more for long ones
+           "postgres": {"S1": 5, "S3": 3},
+           "mariadb": {"S1": 4}}  # else 2; in rounds, more for long ones
 
 
 # ---- Commands -----------------------------------------------------------------------------------

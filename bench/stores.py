@@ -9,6 +9,7 @@ import tempfile
 import time
 
 from peer import Postgres, disk, file_system
+import mariadb
 import postgres
 import redis
 import zookeeper
@@ -167,7 +168,33 @@ class Pooled(Database):
         self.port = self.server.pgbouncer().port
 
 
-STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled)}
+class MariaDB(Store):
+    """With default settings where those of the tests are others."""
+    name = "mariadb"
+    SHIPPED = {"innodb-buffer-pool-size": "128M", "innodb-log-file-size": "96M",
+               "innodb-flush-method": "O_DIRECT", "max-connections": "2000"}
+
+    def __init__(self, stack, data="disk", fsync=None):
+        self.data, folder = data, self.folder(stack, data)
+        mariadb.give_to_servant(folder)
+        self.server = stack.enter_context(mariadb.standalone(settings=self.SHIPPED, data=folder / "data"))
+        self.server.sql("CREATE TABLE bench (n BIGINT) ENGINE = InnoDB; INSERT INTO bench VALUES (0)")  # for floors
+        self.host, self.port = self.server.address.split(":")
+
+    def url(self, space=None, ttl=None, port=None):
+        if space:
+            self.server.createdb(space)
+        return (f"mariadb://{mariadb.USER}:{mariadb.PASSWORD}@{self.host}:{port or self.port}/"
+                f"{space or self.server.database}") + (f"?ttl={ttl:g}s" if ttl else "")
+
+    def address(self, port=None):
+        return self.url(port=port).partition("//")[2]
+
+    def pids(self):
+        return [self.server.pid]
+
+
+STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled, MariaDB)}
 
 
 def start_stores(stack, names, data=None, fsync="always"):

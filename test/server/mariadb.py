@@ -125,15 +125,16 @@ def make_data(folder):
 class Server(server_process.Process):
     """Use it in a `with`, or call stop(), which removes its files, too.
 
-    `settings`: options of mariadbd; `env`: more for its environment."""
+    `settings`: options of mariadbd; `env`: more for its environment; `data`: the folder of its
+    data, not in memory, which must not exist yet."""
 
-    def __init__(self, *, tls=None, settings=None, env=None):
+    def __init__(self, *, tls=None, settings=None, env=None, data=None):
         check_installed()
         self.process = None
         self._keeper = sandbox.reserve_port()
         self.port = self._keeper.getsockname()[1]
         self.folder, self._lock = sandbox.make_folder()
-        self.data, self.socket = self.folder / "data", str(self.folder / "run/socket")
+        self.data, self.socket = data or self.folder / "data", str(self.folder / "run/socket")
         self.env, self.tls, self.wants, self.database = env or {}, None, tls, "test"
         try:
             os.mkdir(self.folder / "run", 0o755)
@@ -257,9 +258,9 @@ class Server(server_process.Process):
             self._lock = None
 
 
-def standalone(tls=None, settings=None, env=None):
+def standalone(tls=None, settings=None, env=None, data=None):
     """`tls`: "want", "only", or "need", which requires a client's certificate as well."""
-    server = Server(tls=tls, settings=settings, env=env)
+    server = Server(tls=tls, settings=settings, env=env, data=data)
     try:
         server.start()
         server.furnish()
