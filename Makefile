@@ -6,7 +6,7 @@
 #   make check      the quick part of it, for everyday work: under 90 seconds
 #   make bench      measure a little        make bench-all         all stores and peers,
 #                                           bench/README.md; ARGS='-s redis S1'
-#                   make bench-zookeeper, -redis, -postgres, -sqlite   one store of these
+#                   make bench-zookeeper, -redis, -postgres, -mariadb, -sqlite   one store of these
 #                                           make bench-page        all of docs/performance.md
 #                                           make bench-compare     all stores, and a crash
 #                                           make bench-death       a holder is killed
@@ -99,11 +99,11 @@ bench-page: benches
 	@bench/page.py $(ARGS)
 	@tools/check-pictures
 
-bench-sqlite bench-zookeeper bench-redis bench-postgres: bench-%: benches
+bench-sqlite bench-zookeeper bench-redis bench-postgres bench-mariadb: bench-%: benches
 	@bench/measure.py -s $* $(ARGS)
 
 bench-compare: benches
-	@bench/measure.py -s sqlite -s zookeeper -s redis -s postgres -s pgbouncer -d 0 \
+	@bench/measure.py -s sqlite -s zookeeper -s redis -s postgres -s pgbouncer -s mariadb -d 0 \
 	    $(or $(ARGS),S1 S3:8 S9:8)
 	@bench/crash.py
 
@@ -267,6 +267,6 @@ clean:
 	rm -rf build build-*
 
 .PHONY: all release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
-        bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python bench-node \
+        bench-redis bench-postgres bench-mariadb bench-compare bench-death bench-web bench-start bench-python bench-node \
         test-go chaos peers cut models mutants fuzz install static test-static wheel test-wheel image test-image site \
         dist test-dist deb test-packages format lint lint-all pictures abi clean

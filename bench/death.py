@@ -49,7 +49,7 @@ import server_process
 import death_peers
 from memory_group import MemoryGroup, make_victim
 
-STORES = ["zookeeper", "redis", "postgres"]
+STORES = ["zookeeper", "redis", "postgres", "mariadb"]
 SOON = 300  # ms
 SHORT = 4.0  # seconds: two ticks, the shortest that ZooKeeper allows
 STOPS = 20

@@ -32,7 +32,7 @@ import sides  # noqa: E402
 from rounds import WARM, Place  # noqa: E402
 from stores import STORES, start_stores  # noqa: E402
 
-DEFAULT = ["sqlite", "zookeeper", "redis", "postgres"]
+DEFAULT = ["sqlite", "zookeeper", "redis", "postgres", "mariadb"]
 
 # ---- Output ---------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test/server"))
 import server_process  # noqa: E402
 import sandbox  # noqa: E402
+import mariadb  # noqa: E402
 import postgres  # noqa: E402
 
 DISK = "/var/tmp"  # survives a restart of the machine, so it is not in memory
@@ -19,6 +20,8 @@ PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 # PostgreSQL's defaults, unlike the servers of the tests; except for many connections.
 SHIPPED = {"max_connections": "500", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
+MARIADB_SHIPPED = {"max-connections": "1000", "innodb-buffer-pool-size": "128M", "innodb-log-file-size": "96M",
+                   "innodb-flush-method": "O_DIRECT"}
 
 
 class Failed(Exception):
@@ -145,3 +148,34 @@ class Postgres(postgres.Server):
     def unix_url(self):
         return (f"postgres:///{self.database}?host={self.socket}&port={self.port}"
                 f"&user={postgres.USER}")
+
+
+class MariaDb(mariadb.Server):
+    """With default settings, its data on a disk or in memory; started, with a database for USER and for
+    "bench", who has no password."""
+
+    def __init__(self, on_disk=True):
+        self.disk = None
+        super().__init__(settings=MARIADB_SHIPPED | ({} if on_disk else {"innodb-flush-method": "fsync"}))
+        try:
+            if on_disk:
+                self._move()
+            self.start()
+            self.furnish()
+            self.sql("CREATE USER bench@'%'; GRANT ALL ON test.* TO bench@'%'")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _move(self):
+        """The data to a disk."""
+        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-mariadb.", dir=disk()))
+        mariadb.give_to_servant(self.disk)
+        mariadb.run_as_servant(["cp", "-rp", str(self.data), str(self.disk)], self.folder)
+        shutil.rmtree(self.data)
+        self.data = self.settings["datadir"] = self.disk / "data"
+
+    def stop(self):
+        super().stop()
+        if self.disk is not None:
+            shutil.rmtree(self.disk, ignore_errors=True)

@@ -231,15 +231,24 @@ def of_postgres(store, port, args):
     yield floor(args, "postgres_floor", address, "NOTIFY", "notify", {"S3"})
 
 
+def of_mariadb(store, port, args):
+    address = store.address(port)
+    yield holdfast(store, port, args, 128)
+    yield floor(args, "mariadb_floor", address, "GET_LOCK", "getlock", ALL - {"S1+", "S5"},
+                processes=128, floor=False, waiters=CONNECTIONS, heavy=True)
+    for name, kind in (("two updates", "updates"), ("SELECT 1", "select")):
+        yield floor(args, "mariadb_floor", address, name, kind, {"S1"})
+
+
 SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
-         "postgres": of_postgres, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
+         "postgres": of_postgres, "mariadb": of_mariadb, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
 
 
 # How many of them run the scenarios of many sessions, to estimate the time before there are servers.
 PLAYERS = {"sqlite": {"S1": 3, "S2": 3, "S3": 3},
            "zookeeper": {"S1": 5, "S2": 5, "S3": 3, "S4": 6, "S8": 4, "S9": 5},
            "redis": {"S1": 5, "S2": 5, "S3": 4, "S4": 5, "S5": 1, "S7": 3, "S8": 3, "S9": 5},
-           "postgres": {"S1": 5, "S3": 3}}  # else 2; in rounds, more for long ones
+           "postgres": {"S1": 5, "S3": 3}, "mariadb": {"S1": 4}}  # else 2; in rounds, more for long ones
 
 
 # ---- Commands -----------------------------------------------------------------------------------

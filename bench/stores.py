@@ -8,7 +8,8 @@ import shutil
 import tempfile
 import time
 
-from peer import Postgres, disk, file_system
+from peer import MariaDb, Postgres, disk, file_system
+import mariadb
 import postgres
 import redis
 import zookeeper
@@ -167,7 +168,32 @@ class Pooled(Database):
         self.port = self.server.pgbouncer().port
 
 
-STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled)}
+class Maria(Store):
+    name, has_unix = "mariadb", True
+
+    def __init__(self, stack, data="disk", fsync=None):
+        self.data, self.server = data, stack.enter_context(MariaDb(data == "disk"))
+        self.host, self.port = "127.0.0.1", self.server.port
+        self.system = file_system(self.server.data)
+        self.server.sql("CREATE TABLE bench (n BIGINT); INSERT INTO bench VALUES (0)")  # for floors
+
+    def url(self, space=None, ttl=None, port=None):
+        name = f"{self.name}_{space}" if space else self.server.database
+        if space:
+            self.server.createdb(name)
+        who, more = f"{mariadb.USER}:{mariadb.PASSWORD}", [f"ttl={ttl:g}s"] if ttl else []
+        if port == "unix":
+            return f"mariadb://{who}@/{name}?{'&'.join([f'socket={self.server.socket}', *more])}"
+        return f"mariadb://{who}@{super().address(port)}/{name}" + (f"?{more[0]}" if more else "")
+
+    def address(self, port=None):
+        return self.server.socket if port == "unix" else super().address(port)
+
+    def pids(self):
+        return [self.server.pid]
+
+
+STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled, Maria)}
 
 
 def start_stores(stack, names, data=None, fsync="always"):
