@@ -267,6 +267,6 @@ clean:
 	rm -rf build build-*
 
 .PHONY: all release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
-        bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python bench-node \
+        bench-redis bench-postgres bench-mariadb bench-compare bench-death bench-web bench-start bench-python bench-node \
         test-go chaos peers cut models mutants fuzz install static test-static wheel test-wheel image test-image site \
         dist test-dist deb test-packages format lint lint-all pictures abi clean

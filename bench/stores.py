@@ -168,7 +168,7 @@ class Pooled(Database):
         self.port = self.server.pgbouncer().port
 
 
-class MariaDB(Store):
+class Maria(Store):
     """With default settings where those of the tests are others."""
     name = "mariadb"
     SHIPPED = {"innodb-buffer-pool-size": "128M", "innodb-log-file-size": "96M",
@@ -194,7 +194,7 @@ class MariaDB(Store):
         return [self.server.pid]
 
 
-STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled, MariaDB)}
+STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled, Maria)}
 
 
 def start_stores(stack, names, data=None, fsync="always"):

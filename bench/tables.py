@@ -11,8 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools/p
 import chart  # noqa: E402
 
 LINES = (10, 100, 1000, 10000)
-STORES = {"sqlite": "a file", "zookeeper": "ZooKeeper", "redis": "Redis", "postgres": "PostgreSQL"}
-HOME = {"zookeeper": "memory", "redis": "memory", "postgres": "disk", "sqlite": "disk"}
+STORES = {"sqlite": "a file", "zookeeper": "ZooKeeper", "redis": "Redis", "postgres": "PostgreSQL",
+          "mariadb": "MariaDB"}
+HOME = {"zookeeper": "memory", "redis": "memory", "postgres": "disk", "mariadb": "disk", "sqlite": "disk"}
 
 
 class Found:

@@ -36,9 +36,9 @@ const struct verb verb_table[] = {
     { IN_WATCH, "watch", "[NAME]", "print a line for each event of a lock, or of all",
       NULL, 0, 1, false, true, watch_main },
     { IN_HISTORY, "history", "[NAME]", "print what has happened to a lock, or to all",
-      "A file keeps the last 1000 events of all its locks.  Redis and PostgreSQL keep\n"
-      "them once somebody has turned that on, for all users of the store:\n"
-      "`holdfast history --keep 1000`.  ZooKeeper keeps none.",
+      "A file keeps the last 1000 events of all its locks.  Redis, PostgreSQL and\n"
+      "MariaDB keep them once somebody has turned that on, for all users of the\n"
+      "store: `holdfast history --keep 1000`.  ZooKeeper keeps none.",
       0, 1, false, true, history_main },
     { IN_TOP, "top", "[PATTERN]", "show all locks, live, on the terminal",
       "Locks that block others most come first.  ? shows the keys.  PATTERN is matched\n"

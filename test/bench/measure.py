@@ -1,12 +1,13 @@
 #!/usr/bin/env -S python3 -B
 """measure.py - bench/measure.py works: figures, JSON and a chart, of SQLite, in a moment; and so
-do the peers and floors of Redis that wait in a line.
+do the peers and floors of Redis that wait in a line, and all of MariaDB.
 
     test/bench/measure.py BUILD
 
 Nothing here depends on how fast it is.  Skipped if the programs of bench/ are not built.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -26,7 +27,9 @@ LIMIT = 60
 import cores  # noqa: E402
 import peer  # noqa: E402
 import redis  # noqa: E402
+import server_process  # noqa: E402
 import sides  # noqa: E402
+import stores  # noqa: E402
 from scenarios import Scenario  # noqa: E402
 
 
@@ -143,7 +146,7 @@ def lines_of_redis(build):
         print(f"# {missing}")
         return
     with server:
-        ring = sides.floor(argparse.Namespace(build=build), "redis_floor", server.address, "ring",
+        ring = sides.floor(argparse.Namespace(build=build, older=None), "redis_floor", server.address, "ring",
                            "ring", {"S3"})
         both = [(ring, ["S3:3", "S3:2@1"])]
         if subprocess.run([sides.DEBIAN, "-c", "import redis"], stderr=subprocess.DEVNULL,
@@ -157,6 +160,23 @@ def lines_of_redis(build):
                     marks = [lambda: None] * 2 if text.startswith("S8") else []
                     figures = side.play(Scenario(text), 3 if marks else 0.05, marks)
                     check(figures["operations"] > 0, f"{side.name} does nothing in {text}")
+
+
+def sides_of_mariadb(build):
+    """All of them, each in what it can."""
+    with contextlib.ExitStack() as stack:
+        try:
+            store = stores.Maria(stack, "memory")
+        except server_process.Missing as missing:
+            print(f"# {missing}")
+            return
+        for side in sides.of_mariadb(store, None, argparse.Namespace(build=build, older=None)):
+            with side:
+                for scenario in map(Scenario, ("S1", "S2:2", "S3:2@1", "S4:5", "S8:5", "S9:2")):
+                    marks = [lambda: None] * 2 if scenario.kind == "S8" else []
+                    if side.can(scenario):
+                        figures = side.play(scenario, 3 if marks else 0.05, marks)
+                        check(figures["operations"] > 0, f"{side.name} does nothing in {scenario.kind}")
 
 
 def echo(listener):
@@ -208,6 +228,7 @@ def main():
     cores_are_apart()
     memory_is_no_disk()
     lines_of_redis(build)
+    sides_of_mariadb(build)
     return 0
 
 

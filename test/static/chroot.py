@@ -20,6 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/server"))
+import mariadb  # noqa: E402
 import redis  # noqa: E402
 import zookeeper  # noqa: E402
 
@@ -116,7 +117,7 @@ def it_is_one_file(cell):
                              stdout=subprocess.PIPE, text=True).stdout
     assert "INTERP" not in headers, headers
     out = cell.runs("version")
-    assert all(f" {scheme}" in out for scheme in ("sqlite", "zk", "zks", "redis", "rediss")), out
+    assert all(f" {scheme}" in out for scheme in ("sqlite", "zk", "zks", "redis", "rediss", "mariadb", "mysql")), out
     assert "postgres" not in out and '"postgres:"' in cell.fails("list", "--url", "postgres://x")
 
 
@@ -154,6 +155,14 @@ def redis_server_by_tls(cell):
 def zookeeper_server(cell):
     with zookeeper.standalone() as cluster:
         locks(cell, f"zk://{cluster.address}")
+
+
+@case
+def mariadb_server(cell):
+    with mariadb.standalone(tls="want") as server:
+        locks(cell, server.url)
+        shutil.copy(server.tls["ca"], cell.folder / "tmp/ca.pem")
+        locks(cell, f"{server.url}?ca=/tmp/ca.pem")
 
 
 @case

@@ -14,12 +14,13 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/server"))
+import mariadb  # noqa: E402
 import postgres  # noqa: E402
 import redis  # noqa: E402
 import zookeeper  # noqa: E402
 
 LIMIT = 120
-STORES = "sqlite system memory zk zks redis rediss redis+unix redis+sentinel postgres"
+STORES = "sqlite system memory zk zks redis rediss redis+unix redis+sentinel postgres postgresql mariadb mysql"
 CASES = []
 TRY = """
 import holdfast, subprocess, sys
@@ -146,6 +147,14 @@ def postgres_server(venv):
         venv.python(TRY, server.url, venv.command)
 
 
+@case
+def mariadb_server(venv):
+    """By TLS as well: the system's OpenSSL is loaded also for a password alone."""
+    with mariadb.standalone(tls="want") as server:
+        venv.python(TRY, server.url, venv.command)
+        venv.python(TRY, f"{server.url}?ca={server.tls['ca']}", venv.command)
+
+
 def main():
     failed = 0
     print(f"1..{len(CASES)}")
@@ -155,7 +164,7 @@ def main():
             try:
                 function(venv)
                 print(f"ok {number} - {function.__name__}", flush=True)
-            except (redis.Missing, zookeeper.Missing, postgres.Missing) as missing:
+            except (redis.Missing, zookeeper.Missing, postgres.Missing, mariadb.Missing) as missing:
                 print(f"ok {number} - {function.__name__} # SKIP {missing}", flush=True)
             except Exception as fault:  # whatever it was, the others are tried
                 failed += 1

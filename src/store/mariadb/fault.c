@@ -71,6 +71,11 @@ static const struct meaning *find_meaning(unsigned error, const char *state)
     return NULL;
 }
 
+/* One procedure is closed to us, as hf_break_place() may be.  Before hello has succeeded the
+ * same error is about all of them. */
+static const struct meaning closed = { 1370, NULL, HF_SERVED_DENIED,
+                                       "does not allow it: " };
+
 /* The first line of a text, without control characters. */
 static void copy_line(const char *text, char *ret, size_t size)
 {
@@ -82,11 +87,10 @@ static void copy_line(const char *text, char *ret, size_t size)
     ret[used] = '\0';
 }
 
-enum hf_served_fault hf_maria_fault_text(unsigned error, const char *state,
-                                         const char *message, char *ret, size_t size)
+static enum hf_served_fault explain(const struct meaning *meaning, unsigned error,
+                                    const char *message, char *ret, size_t size)
 {
-    const struct meaning *meaning = find_meaning(error, state);
-    char                  line[160];
+    char line[160];
 
     copy_line(message, line, sizeof line);
     if (meaning == NULL) {
@@ -98,6 +102,12 @@ enum hf_served_fault hf_maria_fault_text(unsigned error, const char *state,
     return meaning->fault;
 }
 
+enum hf_served_fault hf_maria_fault_text(unsigned error, const char *state,
+                                         const char *message, char *ret, size_t size)
+{
+    return explain(find_meaning(error, state), error, message, ret, size);
+}
+
 enum hf_served_fault hf_maria_fault(struct hf_maria          *maria,
                                     const struct hf_my_reply *reply)
 {
@@ -107,8 +117,11 @@ enum hf_served_fault hf_maria_fault(struct hf_maria          *maria,
         return HF_SERVED_DOWN;
     if (reply->error == 0)
         return HF_SERVED_FINE;
-    enum hf_served_fault fault = hf_maria_fault_text(reply->error, reply->state,
-                                                     reply->message, text, sizeof text);
+    const struct meaning *meaning = find_meaning(reply->error, reply->state);
+    if (reply->error == closed.error && maria->main.dial.phase == HF_DIAL_READY)
+        meaning = &closed;
+    enum hf_served_fault fault =
+        explain(meaning, reply->error, reply->message, text, sizeof text);
     hf_dial_say(&maria->main.dial, text);
     return fault;
 }
