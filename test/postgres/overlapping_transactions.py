@@ -381,6 +381,44 @@ def a_line_made_between_two_statements_of_another_call_keeps_its_holder():
     owner.close()
 
 
+@case
+def a_line_made_anew_while_a_session_ends_keeps_its_holder():
+    """A line that was biased toward the session is deleted, and then biased toward another one."""
+    there = space()
+    a, b, blocker = Actor(there), Actor(there), Actor(there)
+    owner = there.server.connect(there.database)
+    owner.run("""
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF current_setting('test.stop', true) <> '' THEN
+                PERFORM pg_advisory_lock_shared(1);
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stop AFTER INSERT ON holdfast.place FOR EACH STATEMENT EXECUTE FUNCTION stop();
+        SELECT pg_advisory_lock(1)""")
+    with a, b, blocker:
+        bias(a.session, "a")
+        bias(a.session)
+        blocker.begin()
+        blocker.enter(1, "a")
+        a.link.run("SET test.stop = yes")
+        a.start("bye")
+        assert a.is_stuck(), "it waits for a"
+        there.change("UPDATE holdfast.line SET last = 0 WHERE name = 'm'")  # it has been free for long
+        assert b.session.sweep() == 1
+        bias(b.session)
+        blocker.commit()
+        assert a.is_stuck(), "it has locked its lines"
+        b.start_enter(1, "m")
+        b.is_stuck()
+        owner.run("SELECT pg_advisory_unlock(1)")
+        assert a.row() == (0,) and b.answer().state == "g"
+        assert blocker.enter(2, "m").state == "w"
+        assert there.link.call("SELECT wrong FROM holdfast.overview(NULL)") == [(0,)]
+    owner.close()
+
+
 # ---- Many at once ------------------------------------------------------------------------
 
 CONSISTENT = """

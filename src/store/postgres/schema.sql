@@ -346,7 +346,8 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.unfold(p_names text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM FROM holdfast.line WHERE name = ANY (p_names) ORDER BY name FOR NO KEY UPDATE;
+    p_names := ARRAY (SELECT name FROM holdfast.line WHERE name = ANY (p_names)
+                      ORDER BY name FOR NO KEY UPDATE); -- without lines that were deleted
     INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot, since,
                                 messages, note)
     SELECT sid, id, name, seq, capacity, claim, '', 'g', -1, since, 0, note
