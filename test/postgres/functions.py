@@ -404,18 +404,6 @@ def a_schema_of_another_role_is_not_changed():
 
 
 @case
-def a_watcher_of_a_deleted_line_is_notified():
-    there = space()
-    a, b = sessions(there)
-    assert b.watch("m") == (0, False)
-    there.change("DELETE FROM holdfast.line")
-    there.messages()
-    a.enter(1, "m")
-    assert there.messages() == [(b.sid, "c m")]
-    there.drop()
-
-
-@case
 def other_roles_have_no_rights():
     there = space()
     there.session().enter(1, "m")

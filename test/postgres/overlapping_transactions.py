@@ -419,6 +419,34 @@ def a_line_made_anew_while_a_session_ends_keeps_its_holder():
     owner.close()
 
 
+@case
+def a_line_that_is_watched_while_it_is_swept_stays():
+    there = space()
+    a, b = two(there)
+    owner = there.server.connect(there.database)
+    owner.run("""
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_advisory_lock_shared(1);
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stop BEFORE DELETE ON holdfast.line FOR EACH STATEMENT EXECUTE FUNCTION stop();
+        SELECT pg_advisory_lock(1)""")
+    with a, b:
+        bias(a.session)
+        there.change("UPDATE holdfast.line SET last = 0")  # it has been free for long
+        a.start_outside("sweep", 100)
+        assert a.is_stuck()
+        b.start("watch", "m", 0, 0)
+        b.is_stuck()  # if it is not, it watches
+        owner.run("SELECT pg_advisory_unlock(1)")
+        assert b.row() == (0, False) and a.row() in ((0,), (1,))
+        assert [row["watched"] for row in there.everything()["line"]] == [True]
+        there.messages()
+        assert a.enter(1, "m").state == "g" and there.messages() == [(b.session.sid, "c m")]
+    owner.close()
+
+
 # ---- Many at once ------------------------------------------------------------------------
 
 CONSISTENT = """

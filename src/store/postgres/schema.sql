@@ -399,12 +399,8 @@ BEGIN
         v_line := holdfast.lock_line(p_name);
         EXIT WHEN v_line.name IS NOT NULL;
         PERFORM holdfast.check_shape(p_name, 1, p_capacity);
-        -- A session may have begun to watch the line while sweep_lines() deleted it.
-        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
-                                   watched)
-        SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
-               greatest(floor, holdfast.microseconds()),
-               EXISTS (SELECT FROM holdfast.watch WHERE name = p_name)
+        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes)
+        SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor, greatest(floor, holdfast.microseconds())
         FROM holdfast.head
         ON CONFLICT DO NOTHING;
         -- The INSERT may have waited for sweep_lines(), which raised floor meanwhile.
@@ -804,11 +800,13 @@ END $$;
 
 -- Look at the next p_most lines, in the order of names, and delete those that are empty and have
 -- been for a minute (or at all, if there are no sessions).  head.floor keeps their highest token.
+-- A line that is watched stays; that is looked up once the line is locked, as watch() locks it, too.
 -- Returns how many were deleted.
 CREATE OR REPLACE FUNCTION holdfast.sweep_lines(p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_from  text;
+    v_swept text;
     v_names text[];
     v_gone  text[];
     v_until bigint;
@@ -827,21 +825,20 @@ BEGIN
         UNION ALL
         (SELECT name, 2 FROM holdfast.line WHERE name <= v_from ORDER BY name LIMIT p_most)
         ) AS next ORDER BY round, name LIMIT p_most);
+    v_swept := coalesce(v_names[cardinality(v_names)], '');
     v_until := CASE WHEN EXISTS (SELECT FROM holdfast.session)
                     THEN holdfast.microseconds() - 60000000 ELSE 9223372036854775807 END;
-    WITH idle AS (SELECT name FROM holdfast.line
-                  WHERE name = ANY (v_names) AND holders = 0 AND waiting = 0 AND
-                      last < v_until AND NOT EXISTS
+    v_names := ARRAY (SELECT name FROM holdfast.line
+                      WHERE name = ANY (v_names) AND holders = 0 AND waiting = 0 AND last < v_until
+                      FOR UPDATE SKIP LOCKED);
+    WITH gone AS (DELETE FROM holdfast.line
+                  WHERE name = ANY (v_names) AND NOT EXISTS
                       (SELECT FROM holdfast.watch WHERE watch.name = line.name)
-                  FOR UPDATE SKIP LOCKED),
-         gone AS (DELETE FROM holdfast.line WHERE name IN (SELECT name FROM idle)
                   RETURNING name, last)
     SELECT max(last), count(*), array_agg(name) INTO v_floor, v_count, v_gone FROM gone;
     DELETE FROM holdfast.bias WHERE (name, sid) IN -- a row that is locked is being deleted
         (SELECT name, sid FROM holdfast.bias WHERE name = ANY (v_gone) FOR UPDATE SKIP LOCKED);
-    UPDATE holdfast.head
-    SET swept = coalesce(v_names[cardinality(v_names)], ''),
-        floor = greatest(floor, v_floor);
+    UPDATE holdfast.head SET swept = v_swept, floor = greatest(floor, v_floor);
     RETURN v_count;
 END $$;
 
