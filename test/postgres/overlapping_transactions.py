@@ -447,6 +447,23 @@ def a_line_that_is_watched_while_it_is_swept_stays():
     owner.close()
 
 
+@case
+def a_watcher_that_does_not_expire_after_all_is_notified():
+    there = space()
+    a, b = two(there)
+    watcher = there.session()
+    with a, b:
+        assert watcher.watch("m") == (0, False)
+        there.messages()
+        b.begin()
+        assert call(b.link, "expire", watcher.sid, None) == [(True,)]
+        a.start_enter(1, "m")
+        a.is_stuck()
+        b.rollback()
+        assert a.answer().state == "g"
+        assert there.messages() == [(watcher.sid, "c m")]
+
+
 # ---- Many at once ------------------------------------------------------------------------
 
 CONSISTENT = """

@@ -360,14 +360,16 @@ BEGIN
     WHERE name = ANY (p_names) AND connection IS NOT NULL;
 END $$;
 
--- Lock the lines in which these sessions have places, or that are biased toward them, and unfold
--- them.  The caller has locked the sessions' rows.  So once this returns, no call of theirs is in
--- progress, and the next one finds their rows.
+-- Lock the lines in which these sessions have places, that they watch, or that are biased toward
+-- them, and unfold them.  The caller has locked the sessions' rows.  So once this returns, no call of
+-- theirs is in progress, and the next one finds their rows.
 CREATE OR REPLACE FUNCTION holdfast.unfold_sessions(p_sids text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM holdfast.unfold(ARRAY (
         SELECT name FROM holdfast.place WHERE sid = ANY (p_sids) AND state <> 'b'
+        UNION
+        SELECT name FROM holdfast.watch WHERE sid = ANY (p_sids)
         UNION
         SELECT l.name FROM holdfast.bias b JOIN holdfast.line l ON l.name = b.name
         WHERE b.sid = ANY (p_sids) AND l.sid = b.sid AND l.connection IS NOT NULL));
@@ -434,11 +436,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sid text;
 BEGIN
-    -- A row that is locked belongs to a session that is being expired.
-    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name AND sid IN
-                     (SELECT sid FROM holdfast.watch WHERE name = p_name
-                      FOR UPDATE SKIP LOCKED)
-                 RETURNING sid LOOP
+    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name RETURNING sid LOOP
         PERFORM holdfast.notify(v_sid, 'c ' || p_name);
     END LOOP;
 END $$;
@@ -576,11 +574,8 @@ BEGIN
     IF p_log % 2 = 1 THEN
         DELETE FROM holdfast.store_watcher WHERE sid = ANY (p_sids);
     END IF;
-    -- Skip a row that notify_watchers() has locked and is about to delete: waiting for it could
-    -- deadlock.
-    DELETE FROM holdfast.watch WHERE (name, sid) IN
-        (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
     PERFORM holdfast.unfold_sessions(p_sids);
+    DELETE FROM holdfast.watch WHERE sid = ANY (p_sids);
     DELETE FROM holdfast.bias WHERE sid = ANY (p_sids);
     FOR v_line.name, v_less, v_left, v_gone IN
         WITH gone AS (DELETE FROM holdfast.place WHERE sid = ANY (p_sids)
