@@ -187,6 +187,25 @@ def a_session_that_enters_while_it_expires_is_refused():
 
 
 @case
+def an_enter_that_waited_for_its_session_is_answered_as_usual():
+    """Whoever begins to keep a history locks all sessions."""
+    there = space()
+    for end, biased in itertools.product(("COMMIT", "ROLLBACK"), (False, True)):
+        a, b = two(there)
+        with a, b:
+            if biased:
+                bias(a.session)
+            b.begin()
+            call(b.link, "keep_history", 10)
+            a.start_enter(1, "m")
+            assert a.is_stuck()
+            b.link.run(end)
+            assert a.answer().state == "g", (end, biased)
+            assert a.session.leave(1, "m") == (0, False)
+            there.session().keep_history(0)
+
+
+@case
 def expire_silent_limits_the_places_of_one_call():
     """Sessions with many places expire in separate calls."""
     there = space()

@@ -995,14 +995,10 @@ BEGIN
         v_line := holdfast.make_line(p_name, p_capacity, p_claim);
     END IF;
     v_waits := NOT holdfast.fits(v_line.waiting, v_line.used, p_weight, p_capacity);
-    IF v_line.holders + v_line.waiting > 0 AND
-        (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
-        v_code := 4;
-    ELSIF v_waits AND p_only_free THEN
-        v_code := 0;
-    ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
-        v_code := 5;
-    END IF;
+    v_code := CASE WHEN v_line.holders + v_line.waiting > 0 AND
+                        (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN 4
+                   WHEN v_waits AND p_only_free THEN 0
+                   WHEN v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN 5 END;
     IF v_code IS NOT NULL THEN
         IF EXISTS (SELECT FROM holdfast.place WHERE sid = p_sid AND id = p_id) THEN
             RETURN holdfast.own_place(p_sid, p_id, p_name); -- a repeat: the first answer was lost
