@@ -324,7 +324,7 @@ BEGIN
     PERFORM holdfast.check_isolation();
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
     RETURN CASE WHEN v_connection IS NULL THEN 2
-                WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
+                WHEN v_connection = p_connection THEN 0 ELSE 3 END;
 END $$;
 
 -- The same for enter_line() and leave_line(), if the session's row is locked or not there.  An UPDATE
@@ -913,7 +913,7 @@ BEGIN
            OPERATOR(pg_catalog.=) 'read committed' AND
         pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.<>) 'off' AND
         pg_catalog.current_setting('client_min_messages') OPERATOR(pg_catalog.<>) 'error' AND
-        pg_catalog.octet_length(p_note) OPERATOR(pg_catalog.<=) 8192 AND
+        pg_catalog.octet_length(p_note) OPERATOR(pg_catalog.<=) 8192 AND p_id IS NOT NULL AND
         p_weight OPERATOR(pg_catalog.=) p_capacity THEN
         UPDATE holdfast.line
         SET used = capacity, holders = 1, changes = changes OPERATOR(pg_catalog.+) 1,
@@ -1013,7 +1013,8 @@ BEGIN
     END IF;
     IF v_line.holders + v_line.waiting = 0 AND p_weight = p_capacity AND v_slot < 0 AND
         v_log = 0 AND NOT v_line.watched THEN
-        v_bias := NOT EXISTS (SELECT FROM holdfast.place
+        v_bias := p_id IS NOT NULL AND p_note IS NOT NULL AND -- else the INSERT below refuses it
+                  NOT EXISTS (SELECT FROM holdfast.place
                               WHERE sid = p_sid AND messages > 0 AND name = p_name);
     END IF;
     IF v_bias THEN
