@@ -420,6 +420,36 @@ def hello_ends_a_call_that_hangs_on_the_old_connection():
     there.drop()
 
 
+# ---- Transactions that overlap
+
+
+def stuck(there, count=1):
+    """So many transactions wait for another one."""
+    for _ in range(50):
+        time.sleep(0.15)  # the server shows the same for as long as somebody looks within 0.1 s
+        if there.sql("SELECT COUNT(*) FROM information_schema.INNODB_TRX "
+                     "WHERE trx_state = 'LOCK WAIT'") == [(count,)]:
+            return
+    raise AssertionError("they do not wait")
+
+
+@case
+def a_session_ends_while_the_end_of_another_one_waits():
+    """A subquery of SET or IF would lock what it reads."""
+    there = space()
+    dead, a = there.session(), there.session()
+    dead.enter(1, "a")
+    with there.server.connect(there.database) as held, there.connect() as ending, there.connect() as link:
+        held.run("START TRANSACTION; SELECT * FROM hf_line WHERE name = 'a' FOR UPDATE")
+        ending.send(f"CALL hf_bye('{dead.sid}', NULL)")
+        stuck(there)
+        link.send(f"CALL hf_bye('{a.sid}', {a.connection})")
+        done = link.done(5)
+        held.run("ROLLBACK")
+        assert link.result() == ending.result() == [(0,)] and done
+    there.drop()
+
+
 # ---- Fencing
 
 

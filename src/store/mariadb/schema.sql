@@ -708,9 +708,9 @@ me: BEGIN
     IF v_from IS NULL THEN -- another client is sweeping
         LEAVE me;
     END IF;
-    SET v_until = IF(EXISTS (SELECT 1 FROM hf_session),
-                     TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) - 60000000,
-                     9223372036854775807), v_end = 0;
+    SELECT IF(EXISTS (SELECT 1 FROM hf_session), -- SET would wait for a session that is locked
+              TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) - 60000000,
+              9223372036854775807), 0 INTO v_until, v_end;
     OPEN next_lines;
     FETCH next_lines INTO v_name;
     WHILE NOT v_end AND v_seen < p_most DO
