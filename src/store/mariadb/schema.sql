@@ -398,7 +398,7 @@ BEGIN
     WHILE NOT v_end DO
         IF v_line IS NULL OR v_line <> v_name THEN
             SET v_line = v_name;
-            SELECT capacity INTO v_weight FROM hf_line WHERE name = v_name FOR UPDATE;
+            CALL hf_make_line(v_name, 1, 0); -- a line that was watched may be gone by now
         END IF;
         IF v_id IS NULL THEN
             DELETE FROM hf_watch WHERE name = v_name AND sid = p_sid;
