@@ -420,6 +420,82 @@ def hello_ends_a_call_that_hangs_on_the_old_connection():
     there.drop()
 
 
+# ---- Transactions that overlap
+
+
+def stuck(there, count=1):
+    """So many transactions wait for another one."""
+    for _ in range(50):
+        time.sleep(0.15)  # the server shows the same for as long as somebody looks within 0.1 s
+        if there.sql("SELECT COUNT(*) FROM information_schema.INNODB_TRX "
+                     "WHERE trx_state = 'LOCK WAIT'") == [(count,)]:
+            return
+    raise AssertionError("they do not wait")
+
+
+@case
+def a_session_ends_while_the_end_of_another_one_waits():
+    """A subquery of SET or IF would lock what it reads."""
+    there = space()
+    dead, a = there.session(), there.session()
+    dead.enter(1, "a")
+    with there.server.connect(there.database) as held, there.connect() as ending, there.connect() as link:
+        held.run("START TRANSACTION; SELECT * FROM hf_line WHERE name = 'a' FOR UPDATE")
+        ending.send(f"CALL hf_bye('{dead.sid}', NULL)")
+        stuck(there)
+        link.send(f"CALL hf_bye('{a.sid}', {a.connection})")
+        done = link.done(5)
+        held.run("ROLLBACK")
+        assert link.result() == ending.result() == [(0,)] and done
+    there.drop()
+
+
+WRONG = "SELECT COUNT(*) FROM hf_line WHERE (used, holders, waiting) <> (SELECT " \
+    "COALESCE(SUM(IF(state = 'g', weight, 0)), 0), COUNT(IF(state = 'g', 1, NULL)), " \
+    "COUNT(IF(state = 'w', 1, NULL)) FROM hf_place p WHERE p.name = hf_line.name)"
+
+
+@case
+def a_line_made_while_a_watcher_of_it_ends_keeps_its_totals():
+    """The line was there when the end of the session began, and was deleted meanwhile."""
+    there = space()
+    dead, other, a, b = (there.session() for _ in range(4))
+    links = [there.server.connect(there.database) for _ in range(3)]
+    held, watch, waker = links
+    dead.enter(1, "a")
+    for session in (dead, other):
+        assert session.call("watch_line", "m", 0, 0) == [(0, 0)]
+    held.run("START TRANSACTION; SELECT * FROM hf_line WHERE name = 'a' FOR UPDATE")
+    ending, leaving = there.connect(), there.connect()
+    ending.send(f"CALL hf_bye('{dead.sid}', NULL)")
+    stuck(there)
+    assert other.bye() == 0
+    assert there.sql("SELECT COUNT(*) FROM hf_line WHERE name = 'm'") == [(0,)], "nobody used it"
+    watch.run(TUNE)
+    watch.run(f"START TRANSACTION; INSERT INTO hf_watch VALUES ('m', '{dead.sid}')")
+    held.run("ROLLBACK")
+    stuck(there)  # it has found no line to lock, and waits for that row; or it has made the line
+    outcome = []
+    using = threading.Thread(target=lambda: outcome.append(a.enter(1, "m", link=there.connect())))
+    using.start()
+    using.join(0.5)
+    if outcome:
+        b.enter(1, "m")
+        waker.run(TUNE)
+        waker.run(f"START TRANSACTION; SELECT * FROM hf_waker WHERE sid = '{b.sid}' FOR UPDATE")
+        leaving.send(f"CALL hf_leave('{a.sid}', 1, 1, 'm')")
+        stuck(there, 2)
+    watch.run("ROLLBACK")
+    time.sleep(0.3)
+    waker.run("ROLLBACK")
+    using.join()
+    assert ending.result()[-1][0] == 0
+    if leaving.done(0.5):
+        leaving.result()
+    assert there.sql(WRONG) == [(0,)], there.sql("SELECT * FROM hf_line")
+    there.drop()
+
+
 # ---- Fencing
 
 

@@ -5,6 +5,7 @@
 
 FOLDER, where programs are built, does not matter here.  See calls.py and model.py.
 """
+import itertools
 import random
 
 from calls import *  # noqa: F403
@@ -229,6 +230,15 @@ def invalid_arguments_are_refused():
                                    ("m", 1, 0)):
         assert refusal(a.enter, 1, name, weight, capacity) == "23514", (name, weight, capacity)
     assert refusal(a.watch, "") == refusal(a.watch, "x" * 256) == "23514"
+    place = [1, "m", 1, 1, False, False, 0, "", SECRET]
+    for biased, missing in itertools.product((False, True), (0, 1, 7)):
+        if biased:
+            assert a.enter(9, "m").state == "g" and a.leave(9, "m") == (0, False)
+        assert refusal(a.call, "enter", *place[:missing], None, *place[missing + 1:]) == "23502", (biased, missing)
+    for procedure, *args in (("enter", *place), ("leave", 1, "m"), ("read", 1, "m"), ("downgrade", 1, "m", 1),
+                             ("watch", "m", 0, 0), ("reclaim", []), ("renew",)):
+        row = call(there.link, procedure, a.sid, None, *args)[0]
+        assert str(row[0]).split()[0] == "3", (procedure, row)
     assert a.enter(1, "m").state == "g"
     assert refusal(a.downgrade, 1, 0) == "23514" and a.read(1).weight == 1
     there.drop()
@@ -401,18 +411,6 @@ def a_schema_of_another_role_is_not_changed():
             assert refusal(make, admin) == "HF003", "as a superuser"
         there.drop()
     server().sql("DROP ROLE mallory")
-
-
-@case
-def a_watcher_of_a_deleted_line_is_notified():
-    there = space()
-    a, b = sessions(there)
-    assert b.watch("m") == (0, False)
-    there.change("DELETE FROM holdfast.line")
-    there.messages()
-    a.enter(1, "m")
-    assert there.messages() == [(b.sid, "c m")]
-    there.drop()
 
 
 @case

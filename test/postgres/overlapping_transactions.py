@@ -187,6 +187,25 @@ def a_session_that_enters_while_it_expires_is_refused():
 
 
 @case
+def an_enter_that_waited_for_its_session_is_answered_as_usual():
+    """Whoever begins to keep a history locks all sessions."""
+    there = space()
+    for end, biased in itertools.product(("COMMIT", "ROLLBACK"), (False, True)):
+        a, b = two(there)
+        with a, b:
+            if biased:
+                bias(a.session)
+            b.begin()
+            call(b.link, "keep_history", 10)
+            a.start_enter(1, "m")
+            assert a.is_stuck()
+            b.link.run(end)
+            assert a.answer().state == "g", (end, biased)
+            assert a.session.leave(1, "m") == (0, False)
+            there.session().keep_history(0)
+
+
+@case
 def expire_silent_limits_the_places_of_one_call():
     """Sessions with many places expire in separate calls."""
     there = space()
@@ -379,6 +398,89 @@ def a_line_made_between_two_statements_of_another_call_keeps_its_holder():
         assert (first.state, second.state) == ("g", "w"), (first, second)
         assert there.link.call("SELECT wrong FROM holdfast.overview(NULL)") == [(0,)]
     owner.close()
+
+
+@case
+def a_line_made_anew_while_a_session_ends_keeps_its_holder():
+    """A line that was biased toward the session is deleted, and then biased toward another one."""
+    there = space()
+    a, b, blocker = Actor(there), Actor(there), Actor(there)
+    owner = there.server.connect(there.database)
+    owner.run("""
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF current_setting('test.stop', true) <> '' THEN
+                PERFORM pg_advisory_lock_shared(1);
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stop AFTER INSERT ON holdfast.place FOR EACH STATEMENT EXECUTE FUNCTION stop();
+        SELECT pg_advisory_lock(1)""")
+    with a, b, blocker:
+        bias(a.session, "a")
+        bias(a.session)
+        blocker.begin()
+        blocker.enter(1, "a")
+        a.link.run("SET test.stop = yes")
+        a.start("bye")
+        assert a.is_stuck(), "it waits for a"
+        there.change("UPDATE holdfast.line SET last = 0 WHERE name = 'm'")  # it has been free for long
+        assert b.session.sweep() == 1
+        bias(b.session)
+        blocker.commit()
+        assert a.is_stuck(), "it has locked its lines"
+        b.start_enter(1, "m")
+        b.is_stuck()
+        owner.run("SELECT pg_advisory_unlock(1)")
+        assert a.row() == (0,) and b.answer().state == "g"
+        assert blocker.enter(2, "m").state == "w"
+        assert there.link.call("SELECT wrong FROM holdfast.overview(NULL)") == [(0,)]
+    owner.close()
+
+
+@case
+def a_line_that_is_watched_while_it_is_swept_stays():
+    there = space()
+    a, b = two(there)
+    owner = there.server.connect(there.database)
+    owner.run("""
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_advisory_lock_shared(1);
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stop BEFORE DELETE ON holdfast.line FOR EACH STATEMENT EXECUTE FUNCTION stop();
+        SELECT pg_advisory_lock(1)""")
+    with a, b:
+        bias(a.session)
+        there.change("UPDATE holdfast.line SET last = 0")  # it has been free for long
+        a.start_outside("sweep", 100)
+        assert a.is_stuck()
+        b.start("watch", "m", 0, 0)
+        b.is_stuck()  # if it is not, it watches
+        owner.run("SELECT pg_advisory_unlock(1)")
+        assert b.row() == (0, False) and a.row() in ((0,), (1,))
+        assert [row["watched"] for row in there.everything()["line"]] == [True]
+        there.messages()
+        assert a.enter(1, "m").state == "g" and there.messages() == [(b.session.sid, "c m")]
+    owner.close()
+
+
+@case
+def a_watcher_that_does_not_expire_after_all_is_notified():
+    there = space()
+    a, b = two(there)
+    watcher = there.session()
+    with a, b:
+        assert watcher.watch("m") == (0, False)
+        there.messages()
+        b.begin()
+        assert call(b.link, "expire", watcher.sid, None) == [(True,)]
+        a.start_enter(1, "m")
+        a.is_stuck()
+        b.rollback()
+        assert a.answer().state == "g"
+        assert there.messages() == [(watcher.sid, "c m")]
 
 
 # ---- Many at once ------------------------------------------------------------------------

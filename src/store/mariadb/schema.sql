@@ -398,7 +398,7 @@ BEGIN
     WHILE NOT v_end DO
         IF v_line IS NULL OR v_line <> v_name THEN
             SET v_line = v_name;
-            SELECT capacity INTO v_weight FROM hf_line WHERE name = v_name FOR UPDATE;
+            CALL hf_make_line(v_name, 1, 0); -- a line that was watched may be gone by now
         END IF;
         IF v_id IS NULL THEN
             DELETE FROM hf_watch WHERE name = v_name AND sid = p_sid;
@@ -708,9 +708,9 @@ me: BEGIN
     IF v_from IS NULL THEN -- another client is sweeping
         LEAVE me;
     END IF;
-    SET v_until = IF(EXISTS (SELECT 1 FROM hf_session),
-                     TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) - 60000000,
-                     9223372036854775807), v_end = 0;
+    SELECT IF(EXISTS (SELECT 1 FROM hf_session), -- SET would wait for a session that is locked
+              TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) - 60000000,
+              9223372036854775807), 0 INTO v_until, v_end;
     OPEN next_lines;
     FETCH next_lines INTO v_name;
     WHILE NOT v_end AND v_seen < p_most DO

@@ -324,7 +324,7 @@ BEGIN
     PERFORM holdfast.check_isolation();
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
     RETURN CASE WHEN v_connection IS NULL THEN 2
-                WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
+                WHEN v_connection = p_connection THEN 0 ELSE 3 END;
 END $$;
 
 -- The same for enter_line() and leave_line(), if the session's row is locked or not there.  An UPDATE
@@ -346,7 +346,8 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.unfold(p_names text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM FROM holdfast.line WHERE name = ANY (p_names) ORDER BY name FOR NO KEY UPDATE;
+    p_names := ARRAY (SELECT name FROM holdfast.line WHERE name = ANY (p_names)
+                      ORDER BY name FOR NO KEY UPDATE); -- without lines that were deleted
     INSERT INTO holdfast.place (sid, id, name, seq, weight, claim, grant_secret, state, slot, since,
                                 messages, note)
     SELECT sid, id, name, seq, capacity, claim, '', 'g', -1, since, 0, note
@@ -359,14 +360,16 @@ BEGIN
     WHERE name = ANY (p_names) AND connection IS NOT NULL;
 END $$;
 
--- Lock the lines in which these sessions have places, or that are biased toward them, and unfold
--- them.  The caller has locked the sessions' rows.  So once this returns, no call of theirs is in
--- progress, and the next one finds their rows.
+-- Lock the lines in which these sessions have places, that they watch, or that are biased toward
+-- them, and unfold them.  The caller has locked the sessions' rows.  So once this returns, no call of
+-- theirs is in progress, and the next one finds their rows.
 CREATE OR REPLACE FUNCTION holdfast.unfold_sessions(p_sids text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM holdfast.unfold(ARRAY (
         SELECT name FROM holdfast.place WHERE sid = ANY (p_sids) AND state <> 'b'
+        UNION
+        SELECT name FROM holdfast.watch WHERE sid = ANY (p_sids)
         UNION
         SELECT l.name FROM holdfast.bias b JOIN holdfast.line l ON l.name = b.name
         WHERE b.sid = ANY (p_sids) AND l.sid = b.sid AND l.connection IS NOT NULL));
@@ -398,12 +401,8 @@ BEGIN
         v_line := holdfast.lock_line(p_name);
         EXIT WHEN v_line.name IS NOT NULL;
         PERFORM holdfast.check_shape(p_name, 1, p_capacity);
-        -- A session may have begun to watch the line while sweep_lines() deleted it.
-        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
-                                   watched)
-        SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
-               greatest(floor, holdfast.microseconds()),
-               EXISTS (SELECT FROM holdfast.watch WHERE name = p_name)
+        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes)
+        SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor, greatest(floor, holdfast.microseconds())
         FROM holdfast.head
         ON CONFLICT DO NOTHING;
         -- The INSERT may have waited for sweep_lines(), which raised floor meanwhile.
@@ -437,11 +436,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sid text;
 BEGIN
-    -- A row that is locked belongs to a session that is being expired.
-    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name AND sid IN
-                     (SELECT sid FROM holdfast.watch WHERE name = p_name
-                      FOR UPDATE SKIP LOCKED)
-                 RETURNING sid LOOP
+    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name RETURNING sid LOOP
         PERFORM holdfast.notify(v_sid, 'c ' || p_name);
     END LOOP;
 END $$;
@@ -579,11 +574,8 @@ BEGIN
     IF p_log % 2 = 1 THEN
         DELETE FROM holdfast.store_watcher WHERE sid = ANY (p_sids);
     END IF;
-    -- Skip a row that notify_watchers() has locked and is about to delete: waiting for it could
-    -- deadlock.
-    DELETE FROM holdfast.watch WHERE (name, sid) IN
-        (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
     PERFORM holdfast.unfold_sessions(p_sids);
+    DELETE FROM holdfast.watch WHERE sid = ANY (p_sids);
     DELETE FROM holdfast.bias WHERE sid = ANY (p_sids);
     FOR v_line.name, v_less, v_left, v_gone IN
         WITH gone AS (DELETE FROM holdfast.place WHERE sid = ANY (p_sids)
@@ -803,11 +795,13 @@ END $$;
 
 -- Look at the next p_most lines, in the order of names, and delete those that are empty and have
 -- been for a minute (or at all, if there are no sessions).  head.floor keeps their highest token.
+-- A line that is watched stays; that is looked up once the line is locked, as watch() locks it, too.
 -- Returns how many were deleted.
 CREATE OR REPLACE FUNCTION holdfast.sweep_lines(p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_from  text;
+    v_swept text;
     v_names text[];
     v_gone  text[];
     v_until bigint;
@@ -826,21 +820,20 @@ BEGIN
         UNION ALL
         (SELECT name, 2 FROM holdfast.line WHERE name <= v_from ORDER BY name LIMIT p_most)
         ) AS next ORDER BY round, name LIMIT p_most);
+    v_swept := coalesce(v_names[cardinality(v_names)], '');
     v_until := CASE WHEN EXISTS (SELECT FROM holdfast.session)
                     THEN holdfast.microseconds() - 60000000 ELSE 9223372036854775807 END;
-    WITH idle AS (SELECT name FROM holdfast.line
-                  WHERE name = ANY (v_names) AND holders = 0 AND waiting = 0 AND
-                      last < v_until AND NOT EXISTS
+    v_names := ARRAY (SELECT name FROM holdfast.line
+                      WHERE name = ANY (v_names) AND holders = 0 AND waiting = 0 AND last < v_until
+                      FOR UPDATE SKIP LOCKED);
+    WITH gone AS (DELETE FROM holdfast.line
+                  WHERE name = ANY (v_names) AND NOT EXISTS
                       (SELECT FROM holdfast.watch WHERE watch.name = line.name)
-                  FOR UPDATE SKIP LOCKED),
-         gone AS (DELETE FROM holdfast.line WHERE name IN (SELECT name FROM idle)
                   RETURNING name, last)
     SELECT max(last), count(*), array_agg(name) INTO v_floor, v_count, v_gone FROM gone;
     DELETE FROM holdfast.bias WHERE (name, sid) IN -- a row that is locked is being deleted
         (SELECT name, sid FROM holdfast.bias WHERE name = ANY (v_gone) FOR UPDATE SKIP LOCKED);
-    UPDATE holdfast.head
-    SET swept = coalesce(v_names[cardinality(v_names)], ''),
-        floor = greatest(floor, v_floor);
+    UPDATE holdfast.head SET swept = v_swept, floor = greatest(floor, v_floor);
     RETURN v_count;
 END $$;
 
@@ -920,7 +913,7 @@ BEGIN
            OPERATOR(pg_catalog.=) 'read committed' AND
         pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.<>) 'off' AND
         pg_catalog.current_setting('client_min_messages') OPERATOR(pg_catalog.<>) 'error' AND
-        pg_catalog.octet_length(p_note) OPERATOR(pg_catalog.<=) 8192 AND
+        pg_catalog.octet_length(p_note) OPERATOR(pg_catalog.<=) 8192 AND p_id IS NOT NULL AND
         p_weight OPERATOR(pg_catalog.=) p_capacity THEN
         UPDATE holdfast.line
         SET used = capacity, holders = 1, changes = changes OPERATOR(pg_catalog.+) 1,
@@ -1002,14 +995,10 @@ BEGIN
         v_line := holdfast.make_line(p_name, p_capacity, p_claim);
     END IF;
     v_waits := NOT holdfast.fits(v_line.waiting, v_line.used, p_weight, p_capacity);
-    IF v_line.holders + v_line.waiting > 0 AND
-        (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
-        v_code := 4;
-    ELSIF v_waits AND p_only_free THEN
-        v_code := 0;
-    ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
-        v_code := 5;
-    END IF;
+    v_code := CASE WHEN v_line.holders + v_line.waiting > 0 AND
+                        (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN 4
+                   WHEN v_waits AND p_only_free THEN 0
+                   WHEN v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN 5 END;
     IF v_code IS NOT NULL THEN
         IF EXISTS (SELECT FROM holdfast.place WHERE sid = p_sid AND id = p_id) THEN
             RETURN holdfast.own_place(p_sid, p_id, p_name); -- a repeat: the first answer was lost
@@ -1024,7 +1013,8 @@ BEGIN
     END IF;
     IF v_line.holders + v_line.waiting = 0 AND p_weight = p_capacity AND v_slot < 0 AND
         v_log = 0 AND NOT v_line.watched THEN
-        v_bias := NOT EXISTS (SELECT FROM holdfast.place
+        v_bias := p_id IS NOT NULL AND p_note IS NOT NULL AND -- else the INSERT below refuses it
+                  NOT EXISTS (SELECT FROM holdfast.place
                               WHERE sid = p_sid AND messages > 0 AND name = p_name);
     END IF;
     IF v_bias THEN
