@@ -403,6 +403,16 @@ def a_call_of_an_old_connection_is_refused():
     there.drop()
 
 
+def stuck(there, count=1):
+    """So many transactions wait for another one."""
+    for _ in range(50):
+        time.sleep(0.15)  # the server shows the same for as long as somebody looks within 0.1 s
+        if there.sql("SELECT COUNT(*) FROM information_schema.INNODB_TRX "
+                     "WHERE trx_state = 'LOCK WAIT'") == [(count,)]:
+            return
+    raise AssertionError("they do not wait")
+
+
 @case
 def hello_ends_a_call_that_hangs_on_the_old_connection():
     there = space()
@@ -412,8 +422,7 @@ def hello_ends_a_call_that_hangs_on_the_old_connection():
     with there.server.connect(there.database) as other:
         other.run("START TRANSACTION; SELECT * FROM hf_line WHERE name = 'm' FOR UPDATE")
         old.send(f"CALL hf_leave('{a.sid}', 1, 1, 'm')")
-        within(10, lambda: there.sql("SELECT COUNT(*) FROM information_schema.INNODB_TRX "
-                                     "WHERE trx_state = 'LOCK WAIT'") == [(1,)])
+        stuck(there)
         assert a.hello(former=old.thread)[0] == 0
         other.run("ROLLBACK")
     assert a.read(1).state == "g"
@@ -421,16 +430,6 @@ def hello_ends_a_call_that_hangs_on_the_old_connection():
 
 
 # ---- Transactions that overlap
-
-
-def stuck(there, count=1):
-    """So many transactions wait for another one."""
-    for _ in range(50):
-        time.sleep(0.15)  # the server shows the same for as long as somebody looks within 0.1 s
-        if there.sql("SELECT COUNT(*) FROM information_schema.INNODB_TRX "
-                     "WHERE trx_state = 'LOCK WAIT'") == [(count,)]:
-            return
-    raise AssertionError("they do not wait")
 
 
 @case
