@@ -399,6 +399,7 @@ def a_call_of_an_old_connection_is_refused():
                              ("downgrade", 1, 1), ("renew",), ("fetch", 0), ("watch_line", "m", 0, 0),
                              ("watch_store", 0, 0)):
         assert a.call(procedure, *args, connection=1)[0][0] == 3, procedure
+        assert rows(there.link, procedure, a.sid, None, *args)[0][0] == 3, procedure
     assert a.hello(connection=1)[0] == 3
     there.drop()
 

@@ -209,7 +209,7 @@ BEGIN
     DECLARE v_connection BIGINT DEFAULT NULL;
     SELECT connection, log INTO v_connection, p_log FROM hf_session
     WHERE sid = p_sid LOCK IN SHARE MODE;
-    SET p_code = IF(v_connection IS NULL, 2, IF(v_connection <> p_connection, 3, 0));
+    SET p_code = IF(v_connection IS NULL, 2, IF(v_connection = p_connection, 0, 3));
 END //
 
 -- Refuse invalid numbers and texts: every client would read such a row.
