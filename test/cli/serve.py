@@ -100,6 +100,10 @@ def a_line_that_is_too_long_is_skipped(t):
             answer = h.next("failed")
             t.equal(answer["id"], None, "id")
             t.contains(answer["text"], "longer than 16384 bytes")
+        for text in ('{"id":400,"op":"acquire","name":"' + "x" * 20_000, '{"id":400,"op":"list"}' + " " * 20_000):
+            h.write(text + "\n")
+            answer = h.next("failed", id=400)  # or the caller would wait for it for ever
+            t.contains(answer["text"], "longer than 16384 bytes")
         longest = '{"id":500,"op":"check","lock":%d}' % lock
         h.write(longest + " " * (h.hello["limits"]["line"] - len(longest)) + "\n")
         t.equal(h.next(id=500)["event"], "done", "one that just fits")
