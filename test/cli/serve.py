@@ -211,6 +211,27 @@ def questions_and_releases_cross(t):
 
 
 @case
+def an_id_may_be_used_again_after_the_release(t):
+    """Also while other threads still ask about the old lock."""
+    with helper(t) as h:
+        h.ids = 1
+        for _ in range(100):
+            h.write('{"id":1,"op":"acquire","name":"a"}\n')
+            t.equal(h.next(id=1)["event"], "held", "the same id again")
+            asked = range(h.ids + 1, h.ids + 301)
+            h.ids += 301
+            h.write("".join(f'{{"id":{n},"op":"check","lock":1}}\n' for n in asked) +
+                    f'{{"id":{h.ids},"op":"release","lock":1}}\n')
+            t.equal(h.next("released", id=h.ids)["error"], None)
+            h.write('{"id":1,"op":"acquire","name":"b"}\n')
+            t.equal(h.next(id=1)["event"], "held", "the same id again")
+            for number in asked:
+                t.true(h.next(id=number)["event"] in ("done", "failed"), "an answer")
+            t.equal(h.call("release", lock=1)["error"], None)
+            t.equal(h.call("release", lock=1)["error"], "HF_ENOTFOUND")
+
+
+@case
 def giving_up_crosses_the_grant(t):
     """Waiting or granted: after `released` the lock is free."""
     with helper(t) as h:
