@@ -325,6 +325,21 @@ def the_end_of_stdin_releases_all(t):
 
 
 @case
+def the_end_does_not_take_longer_with_many_who_follow_their_place(t):
+    with helper(t) as h, helper(t) as other:
+        other.hold("a")
+        h.hold("b")
+        for _ in range(150):
+            h.send("acquire", name="a", place=True)
+        t.waiting("a", 150)
+        h.process.stdin.close()
+        begin = time.monotonic()
+        t.until("b is released", lambda: not t.show("b")["holders"])
+        t.equal(h.process.wait(LIMIT), 0, "exit status")
+        t.true(time.monotonic() - begin < 5, f"{time.monotonic() - begin:.1f} s")
+
+
+@case
 def the_end_of_stdout_releases_all(t):
     with helper(t) as h:
         h.hold("a")

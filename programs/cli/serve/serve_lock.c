@@ -386,8 +386,10 @@ void lock_give_up_all(struct serve *serve)
     }
 }
 
+/* One by one, each waiter that leaves would make the library count the places of all that
+ * follow theirs: hf_close() frees the handles all at once. */
 void lock_forget_all(struct serve *serve)
 {
     while (serve->locks != NULL)
-        forget(serve, serve->locks);
+        drop(serve, serve->locks);
 }
