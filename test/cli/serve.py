@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """serve - `holdfast serve --stdio`: the protocol of docs/serve.md, bad input, slow readers, the end."""
 import contextlib
+import ctypes
+import fcntl
 import pathlib
 import re
 
@@ -297,6 +299,30 @@ def a_large_list_is_written_as_fast_as_it_is_read(t):
         t.equal(h.hold("b"), number + 1)  # meanwhile
         t.equal(h.next("done", id=number)["count"], len(waiting))
         t.equal(sum(line["event"] == "entry" for line in h.kept), len(waiting), "entries")
+
+
+def without_rights():
+    """Root, too, cannot open what its mode does not allow."""
+    for capability in range(64):
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@case
+def a_pipe_that_cannot_be_opened_again_blocks_nothing(t):
+    """As that of another user.  The helper writes as much as there is room for, and still sees the end."""
+    reader, writer = os.pipe()
+    os.fchmod(writer, 0)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 8192)  # of which `hello` takes one page
+    process = t.start("serve", "--stdio", stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.DEVNULL,
+                      preexec_fn=without_rights)
+    os.close(writer)
+    process.stdin.write(b'{"id":1,"op":"nonsense"}\n' * 100 + b'{"id":2,"op":"acquire","name":"a"}\n')
+    process.stdin.flush()
+    t.until("it holds", lambda: t.show("a")["holders"])
+    process.stdin.close()
+    t.until("it released", lambda: not t.show("a")["holders"])
+    os.close(reader)
+    t.equal(process.wait(LIMIT), 0)
 
 
 @case
