@@ -6,14 +6,26 @@ const { HoldfastError, LockTimeoutError } = require("./errors.js");
 const { Helper } = require("./helper.js");
 const { Lock } = require("./lock.js");
 
-const OPTIONS = new Set(["timeout", "ifAvailable", "signal", "shared", "mode", "slots", "weight", "claim",
-  "maxWaiters", "note", "onPlace", "onAsked"]);
+const OPTIONS = {
+  timeout: "number",
+  ifAvailable: "boolean",
+  signal: "object",
+  shared: "boolean",
+  mode: "string",
+  slots: "number",
+  weight: "number",
+  claim: "boolean",
+  maxWaiters: "number",
+  note: "string",
+  onPlace: "function",
+  onAsked: "function",
+};
+const CLIENT_OPTIONS = { url: "string", note: "string", command: "string" };
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 // What the helper is to be asked for.
 function acquireRequest(name, options) {
-  for (const key of Object.keys(options))
-    if (!OPTIONS.has(key)) throw new TypeError(`there is no option "${key}"`);
+  checkOptions(options, OPTIONS);
   const { timeout, ifAvailable, shared = fromMode(options.mode), slots, claim } = options;
   if (typeof name !== "string") throw new TypeError("the name of a lock must be a string");
   if (timeout !== undefined && !(timeout >= 0))
@@ -33,6 +45,17 @@ function acquireRequest(name, options) {
   };
 }
 
+// A typing error must not make another lock of it, or one in another store.
+function checkOptions(options, known) {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new TypeError("the options must be an object");
+  for (const [key, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, key)) throw new TypeError(`there is no option "${key}"`);
+    if (value !== undefined && (typeof value !== known[key] || value === null))
+      throw new TypeError(`${key} must be a ${known[key]}, not ${value === null ? "null" : typeof value}`);
+  }
+}
+
 function fromMode(mode) {
   if (mode === undefined) return undefined;
   if (mode !== "shared" && mode !== "exclusive") throw new TypeError('mode must be "shared" or "exclusive"');
@@ -46,6 +69,7 @@ class Client {
 
   // { url, note, command }: without a URL that of $HOLDFAST_URL, or the file of this user.
   constructor(options = {}) {
+    checkOptions(options, CLIENT_OPTIONS);
     this.#options = options;
   }
 
@@ -78,7 +102,7 @@ class Client {
     try {
       lock = await this.lock(name, options);
     } catch (error) {
-      if (!options.ifAvailable || !(error instanceof LockTimeoutError)) throw error;
+      if (!options?.ifAvailable || !(error instanceof LockTimeoutError)) throw error;
     }
     let result;
     try {
