@@ -213,6 +213,10 @@ class Client {
   // Wake up at the deadline: the helper may be stopped, and then it says nothing.
   #renew(session, event) {
     session.deadline.set(event);
+    this.#setTimer(session);
+  }
+
+  #setTimer(session) {
     clearTimeout(session.timer);
     const left = session.deadline.left;
     if (left === Infinity) return;
@@ -220,8 +224,9 @@ class Client {
     session.timer.unref();
   }
 
+  // Node counts from the beginning of its turn, so a timer that was set late in a long one is early.
   #onDeadline(session) {
-    if (session.deadline.left > 0) return;
+    if (session.deadline.left > 0) return this.#setTimer(session);
     for (const lock of session.locks.values()) lock.lose("its time is over");
   }
 

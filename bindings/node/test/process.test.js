@@ -102,6 +102,16 @@ test("on a server", async (t) => {
     process.kill(helper, "SIGCONT");
   });
 
+  await t.test("the same, although the timer is early", async (t) => {
+    const early = `const later = setTimeout;
+      globalThis.setTimeout = (what, ms, ...rest) => later(what, ms > 500 ? ms - 300 : ms, ...rest);`;
+    const other = node(t, early + HOLDS, { HOLDFAST_URL: url });
+    const helper = Number(await other.line());
+    process.kill(helper, "SIGSTOP");
+    assert.equal(await other.line(), "lost HF_ELOST false");
+    process.kill(helper, "SIGCONT");
+  });
+
   await t.test("kill -9 of helper and program: the next one does not wait for the lease", async (t) => {
     const long = server.url(60);
     const patient = new Client({ url: long });
