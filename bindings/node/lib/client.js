@@ -186,6 +186,7 @@ class Client {
   // The acquire is answered in any case; if by a grant, nobody gets the lock.
   #giveUp(session, id) {
     session.waiting.set(id, null);
+    session.locks.delete(id);
     session.helper.request({ op: "release", lock: id }).answer.catch(() => {});
   }
 
@@ -193,8 +194,8 @@ class Client {
     const lock = session.locks.get(event.lock);
     if (event.event === "held") this.#granted(session, event);
     else if (event.event === "renewed") this.#renew(session, event);
-    else if (event.event === "place") session.waiting.get(event.lock)?.onPlace?.(event.ahead);
-    else if (event.event === "asked") lock?.onAsked?.(event.reason, lock);
+    else if (event.event === "place") call(session.waiting.get(event.lock)?.onPlace, event.ahead);
+    else if (event.event === "asked") call(lock?.onAsked, event.reason, lock);
     else if (event.event === "lost")
       lock?.lose(event.why === "expired" ? "the store did not answer in time" : "the store says so");
   }
@@ -235,6 +236,11 @@ class Client {
     for (const lock of session.locks.values()) lock.lose(error.message);
     session.locks.clear();
   }
+}
+
+// Not at once: if the callback throws, the events that follow must not be lost.
+function call(callback, ...values) {
+  if (callback) queueMicrotask(() => callback(...values));
 }
 
 function explain(error, name) {
