@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 /** Locks shared by many processes, on one machine or many. */
 
 /** How to acquire a lock. Times are in milliseconds. */
@@ -18,7 +19,7 @@ export interface LockOptions {
   weight?: number;
   /** No queue: when the lock is free, any of those that want it gets it. */
   claim?: boolean;
-  /** Reject with the code HF_EFULL if so many wait already. */
+  /** Reject with the code HF_EFULL if so many wait already; 0: no limit. */
   maxWaiters?: number;
   /** Text that others see in a list. */
   note?: string;
@@ -89,10 +90,11 @@ export class Client implements AsyncDisposable {
   /** Calls `fn` while the lock is held, and resolves with its result. */
   request<T>(name: string, fn: (lock: Lock) => T): Promise<Awaited<T>>;
   request<T>(name: string, options: LockOptions & { ifAvailable: true }, fn: (lock: Lock | null) => T): Promise<Awaited<T>>;
-  request<T>(name: string, options: LockOptions, fn: (lock: Lock) => T): Promise<Awaited<T>>;
+  request<T>(name: string, options: LockOptions & { ifAvailable?: false }, fn: (lock: Lock) => T): Promise<Awaited<T>>;
+  request<T>(name: string, options: LockOptions, fn: (lock: Lock | null) => T): Promise<Awaited<T>>;
   /** Holders and waiters of one lock, or of all. */
   list(name?: string): Promise<Place[]>;
-  /** Asks the holders to give the lock up; resolves with their number. */
+  /** Asks the holders to give the lock up; resolves with their number, or rejects with HF_ENOTFOUND if there are none. */
   ask(name: string, reason?: string): Promise<number>;
   /** Takes the place with this token away from its owner. */
   breakLock(name: string, token: bigint | string): Promise<void>;

@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """serve - `holdfast serve --stdio`: the protocol of docs/serve.md, bad input, slow readers, the end."""
 import contextlib
+import ctypes
+import fcntl
 import pathlib
 import re
 
@@ -99,6 +101,10 @@ def a_line_that_is_too_long_is_skipped(t):
             h.write("x" * length + "\n")
             answer = h.next("failed")
             t.equal(answer["id"], None, "id")
+            t.contains(answer["text"], "longer than 16384 bytes")
+        for text in ('{"id":400,"op":"acquire","name":"' + "x" * 20_000, '{"id":400,"op":"list"}' + " " * 20_000):
+            h.write(text + "\n")
+            answer = h.next("failed", id=400)  # or the caller would wait for it for ever
             t.contains(answer["text"], "longer than 16384 bytes")
         longest = '{"id":500,"op":"check","lock":%d}' % lock
         h.write(longest + " " * (h.hello["limits"]["line"] - len(longest)) + "\n")
@@ -207,6 +213,27 @@ def questions_and_releases_cross(t):
 
 
 @case
+def an_id_may_be_used_again_after_the_release(t):
+    """Also while other threads still ask about the old lock."""
+    with helper(t) as h:
+        h.ids = 1
+        for _ in range(100):
+            h.write('{"id":1,"op":"acquire","name":"a"}\n')
+            t.equal(h.next(id=1)["event"], "held", "the same id again")
+            asked = range(h.ids + 1, h.ids + 301)
+            h.ids += 301
+            h.write("".join(f'{{"id":{n},"op":"check","lock":1}}\n' for n in asked) +
+                    f'{{"id":{h.ids},"op":"release","lock":1}}\n')
+            t.equal(h.next("released", id=h.ids)["error"], None)
+            h.write('{"id":1,"op":"acquire","name":"b"}\n')
+            t.equal(h.next(id=1)["event"], "held", "the same id again")
+            for number in asked:
+                t.true(h.next(id=number)["event"] in ("done", "failed"), "an answer")
+            t.equal(h.call("release", lock=1)["error"], None)
+            t.equal(h.call("release", lock=1)["error"], "HF_ENOTFOUND")
+
+
+@case
 def giving_up_crosses_the_grant(t):
     """Waiting or granted: after `released` the lock is free."""
     with helper(t) as h:
@@ -274,6 +301,30 @@ def a_large_list_is_written_as_fast_as_it_is_read(t):
         t.equal(sum(line["event"] == "entry" for line in h.kept), len(waiting), "entries")
 
 
+def without_rights():
+    """Root, too, cannot open what its mode does not allow."""
+    for capability in range(64):
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@case
+def a_pipe_that_cannot_be_opened_again_blocks_nothing(t):
+    """As that of another user.  The helper writes as much as there is room for, and still sees the end."""
+    reader, writer = os.pipe()
+    os.fchmod(writer, 0)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 8192)  # of which `hello` takes one page
+    process = t.start("serve", "--stdio", stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.DEVNULL,
+                      preexec_fn=without_rights)
+    os.close(writer)
+    process.stdin.write(b'{"id":1,"op":"nonsense"}\n' * 100 + b'{"id":2,"op":"acquire","name":"a"}\n')
+    process.stdin.flush()
+    t.until("it holds", lambda: t.show("a")["holders"])
+    process.stdin.close()
+    t.until("it released", lambda: not t.show("a")["holders"])
+    os.close(reader)
+    t.equal(process.wait(LIMIT), 0)
+
+
 @case
 def the_end_is_seen_behind_a_full_queue(t):
     with helper(t) as h:
@@ -297,6 +348,21 @@ def the_end_of_stdin_releases_all(t):
         h.write('{"id":900,"op":"acquire","name":"half')
         t.equal(h.end(), [], "lines")
         t.equal(t.list(), [], "locks")
+
+
+@case
+def the_end_does_not_take_longer_with_many_who_follow_their_place(t):
+    with helper(t) as h, helper(t) as other:
+        other.hold("a")
+        h.hold("b")
+        for _ in range(150):
+            h.send("acquire", name="a", place=True)
+        t.waiting("a", 150)
+        h.process.stdin.close()
+        begin = time.monotonic()
+        t.until("b is released", lambda: not t.show("b")["holders"])
+        t.equal(h.process.wait(LIMIT), 0, "exit status")
+        t.true(time.monotonic() - begin < 5, f"{time.monotonic() - begin:.1f} s")
 
 
 @case

@@ -6,14 +6,26 @@ const { HoldfastError, LockTimeoutError } = require("./errors.js");
 const { Helper } = require("./helper.js");
 const { Lock } = require("./lock.js");
 
-const OPTIONS = new Set(["timeout", "ifAvailable", "signal", "shared", "mode", "slots", "weight", "claim",
-  "maxWaiters", "note", "onPlace", "onAsked"]);
+const OPTIONS = {
+  timeout: "number",
+  ifAvailable: "boolean",
+  signal: "object",
+  shared: "boolean",
+  mode: "string",
+  slots: "number",
+  weight: "number",
+  claim: "boolean",
+  maxWaiters: "number",
+  note: "string",
+  onPlace: "function",
+  onAsked: "function",
+};
+const CLIENT_OPTIONS = { url: "string", note: "string", command: "string" };
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 // What the helper is to be asked for.
 function acquireRequest(name, options) {
-  for (const key of Object.keys(options))
-    if (!OPTIONS.has(key)) throw new TypeError(`there is no option "${key}"`);
+  checkOptions(options, OPTIONS);
   const { timeout, ifAvailable, shared = fromMode(options.mode), slots, claim } = options;
   if (typeof name !== "string") throw new TypeError("the name of a lock must be a string");
   if (timeout !== undefined && !(timeout >= 0))
@@ -33,6 +45,17 @@ function acquireRequest(name, options) {
   };
 }
 
+// A typing error must not make another lock of it, or one in another store.
+function checkOptions(options, known) {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new TypeError("the options must be an object");
+  for (const [key, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, key)) throw new TypeError(`there is no option "${key}"`);
+    if (value !== undefined && (typeof value !== known[key] || value === null))
+      throw new TypeError(`${key} must be a ${known[key]}, not ${value === null ? "null" : typeof value}`);
+  }
+}
+
 function fromMode(mode) {
   if (mode === undefined) return undefined;
   if (mode !== "shared" && mode !== "exclusive") throw new TypeError('mode must be "shared" or "exclusive"');
@@ -46,6 +69,7 @@ class Client {
 
   // { url, note, command }: without a URL that of $HOLDFAST_URL, or the file of this user.
   constructor(options = {}) {
+    checkOptions(options, CLIENT_OPTIONS);
     this.#options = options;
   }
 
@@ -78,7 +102,7 @@ class Client {
     try {
       lock = await this.lock(name, options);
     } catch (error) {
-      if (!options.ifAvailable || !(error instanceof LockTimeoutError)) throw error;
+      if (!options?.ifAvailable || !(error instanceof LockTimeoutError)) throw error;
     }
     let result;
     try {
@@ -162,6 +186,7 @@ class Client {
   // The acquire is answered in any case; if by a grant, nobody gets the lock.
   #giveUp(session, id) {
     session.waiting.set(id, null);
+    session.locks.delete(id);
     session.helper.request({ op: "release", lock: id }).answer.catch(() => {});
   }
 
@@ -169,8 +194,8 @@ class Client {
     const lock = session.locks.get(event.lock);
     if (event.event === "held") this.#granted(session, event);
     else if (event.event === "renewed") this.#renew(session, event);
-    else if (event.event === "place") session.waiting.get(event.lock)?.onPlace?.(event.ahead);
-    else if (event.event === "asked") lock?.onAsked?.(event.reason, lock);
+    else if (event.event === "place") call(session.waiting.get(event.lock)?.onPlace, event.ahead);
+    else if (event.event === "asked") call(lock?.onAsked, event.reason, lock);
     else if (event.event === "lost")
       lock?.lose(event.why === "expired" ? "the store did not answer in time" : "the store says so");
   }
@@ -189,6 +214,10 @@ class Client {
   // Wake up at the deadline: the helper may be stopped, and then it says nothing.
   #renew(session, event) {
     session.deadline.set(event);
+    this.#setTimer(session);
+  }
+
+  #setTimer(session) {
     clearTimeout(session.timer);
     const left = session.deadline.left;
     if (left === Infinity) return;
@@ -196,8 +225,9 @@ class Client {
     session.timer.unref();
   }
 
+  // Node counts from the beginning of its turn, so a timer that was set late in a long one is early.
   #onDeadline(session) {
-    if (session.deadline.left > 0) return;
+    if (session.deadline.left > 0) return this.#setTimer(session);
     for (const lock of session.locks.values()) lock.lose("its time is over");
   }
 
@@ -206,6 +236,11 @@ class Client {
     for (const lock of session.locks.values()) lock.lose(error.message);
     session.locks.clear();
   }
+}
+
+// Not at once: if the callback throws, the events that follow must not be lost.
+function call(callback, ...values) {
+  if (callback) queueMicrotask(() => callback(...values));
 }
 
 function explain(error, name) {

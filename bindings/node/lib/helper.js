@@ -14,6 +14,7 @@ class Helper {
   #fault = null; // why it cannot serve us: the store cannot be opened
   #ended = null; // the error with which it ended
   #ready;
+  #closing = false;
 
   constructor(command, args, env, events) {
     this.#events = events;
@@ -22,14 +23,15 @@ class Helper {
       env,
     });
     this.#child.on("error", (error) => this.#end(cannotStart(command, error)));
-    this.#child.on("close", (code, signal) => this.#end(this.#fault ?? hasEnded(code, signal)));
-    this.#child.stdin.on("error", () => {}); // its end follows
-    this.#child.stdout.setEncoding("utf8");
-    this.#child.stdout.on("data", (text) => this.#take(text));
+    this.#child.on("close", (code, signal) => this.#end(this.#fault ?? hasEnded(command, code, signal)));
     this.#ready = new Promise((resolve, reject) => {
       this.#pending.set(null, { resolve, reject });
     });
     this.#ready.catch(() => {}); // whoever sends a request sees it
+    if (!this.#child.stdin) return; // no descriptor is left for its pipes: its "error" follows
+    this.#child.stdin.on("error", () => {}); // its end follows
+    this.#child.stdout.setEncoding("utf8");
+    this.#child.stdout.on("data", (text) => this.#take(command, text));
     this.#hold();
   }
 
@@ -54,7 +56,7 @@ class Helper {
       if (this.#ended) return reject(this.#ended);
       this.#pending.set(id, { resolve, reject, entries: [] });
       this.#hold();
-      this.#child.stdin.write(JSON.stringify({ id, ...members }) + "\n");
+      this.#child.stdin?.write(JSON.stringify({ id, ...members }) + "\n");
     });
     return { id, answer };
   }
@@ -65,25 +67,36 @@ class Helper {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null || this.ended) resolve();
       else this.#child.once("close", () => resolve());
     });
-    this.#child.ref();
-    this.#child.stdin.end();
+    this.#closing = true;
+    this.#hold();
+    this.#child.stdin?.end();
     return closed;
   }
 
   #hold() {
+    const busy = this.#pending.size > 0 || (this.#closing && !this.ended);
     for (const part of [this.#child, this.#child.stdin, this.#child.stdout])
-      this.#pending.size > 0 ? part.ref() : part.unref();
+      busy ? part?.ref() : part?.unref();
   }
 
-  #take(text) {
+  #take(command, text) {
+    if (this.ended) return;
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop();
-    for (const line of lines) this.#handle(JSON.parse(line));
+    for (const line of lines) {
+      let event;
+      try {
+        event = JSON.parse(line);
+      } catch {
+        return this.#refuse(new HoldfastError("HF_EUNSUPPORTED", `${command} is not the holdfast command: it says "${line}"`));
+      }
+      this.#handle(event);
+    }
   }
 
   #handle(event) {
     if (event.event === "hello") return this.#greet(event);
-    if (event.id === null) {
+    if (event.id === null && this.#pending.has(null)) {
       this.#fault = makeError(event.error, event.text); // its end follows
       return;
     }
@@ -110,8 +123,14 @@ class Helper {
       `holdfast ${hello.version} speaks protocol ${hello.protocol}, not ${PROTOCOL}: update this package`,
     );
     reject(error);
+    this.#refuse(error);
+  }
+
+  // We do not understand it.
+  #refuse(error) {
     this.#end(error);
     this.#child.stdin.end();
+    this.#child.stdout.destroy();
   }
 
   #end(error) {
@@ -129,10 +148,12 @@ function cannotStart(command, error) {
   return new HoldfastError("HF_ENOTFOUND", `cannot start ${command}: ${error.message}`, { cause: error });
 }
 
-function hasEnded(code, signal) {
+function hasEnded(command, code, signal) {
   return new HoldfastError(
     "HF_EDOWN",
-    signal ? `the holdfast helper was killed by ${signal}` : `the holdfast helper has ended with ${code}`,
+    signal
+      ? `the holdfast helper was killed by ${signal}`
+      : `the holdfast helper, ${command} serve, has ended with ${code}`,
   );
 }
 

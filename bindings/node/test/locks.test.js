@@ -103,6 +103,23 @@ test("bad arguments are named", async () => {
   await assert.rejects(new Client({ command: "/no/such/file" }).lock("a"), { code: "HF_ENOTFOUND" });
 });
 
+test("arguments of another type are refused", async () => {
+  for (const options of [{ timeout: "5" }, { timeout: null }, { shared: 1 }, { shared: "yes" }, { claim: "x" },
+    { ifAvailable: 1 }, { signal: 7 }, { onPlace: 7 }, { onAsked: "x" }, { slots: 2n }, { maxWaiters: "1" },
+    { weight: null }, { note: 7 }, 5000, [], null, "x"])
+    await assert.rejects(holdfast.lock("a", options), TypeError, JSON.stringify(options, (_, value) => String(value)));
+  await assert.rejects(holdfast.request("a", null, () => {}), TypeError);
+  for (const options of [{ urll: "x" }, { url: 7 }, { note: 7 }, { command: 7 }, "redis://db1", null])
+    assert.throws(() => new Client(options), TypeError, String(options));
+  await (await holdfast.lock("a", { signal: undefined, shared: undefined, note: undefined })).release();
+  await (await holdfast.lock("a", undefined)).release();
+});
+
+test("a request that is too long is answered", async () => {
+  for (const name of ["x".repeat(300), "x".repeat(20_000)])
+    await assert.rejects(holdfast.lock(name), { code: "HF_EINVAL", message: /longer than/ });
+});
+
 test("asked, broken, listed", async () => {
   const asked = [];
   const lock = await holdfast.lock("l", { note: "mine", onAsked: (reason) => asked.push(reason) });

@@ -35,6 +35,60 @@ test("a lock that is held does not keep Node alive, a pending call does", async 
   assert.equal(await waits.exited, 0);
 });
 
+test("close() keeps Node alive until it is done", async (t) => {
+  for (let i = 0; i < 5; i++) {
+    const other = node(t, `(async () => {
+      const client = new holdfast.Client();
+      const lock = await client.lock("a");
+      lock.release();
+      await client.close();
+      console.log("closed");
+    })()`);
+    assert.equal(await other.line(), "closed");
+  }
+});
+
+test("an error in a callback of the program loses no event", async (t) => {
+  const other = node(t, `
+    process.on("uncaughtException", (error) => console.log(error.message));
+    (async () => {
+      const asked = await holdfast.lock("e1", { onAsked: () => { throw new Error("mine"); } });
+      const lost = await holdfast.lock("e2");
+      lost.signal.addEventListener("abort", () => console.log("lost"));
+      for (let i = 0; i < 20; i++)
+        await Promise.all([holdfast.ask("e1"), holdfast.ask("e1"), holdfast.list("e1"), holdfast.list("e1")]);
+      await holdfast.breakLock("e2", lost.token);
+    })()`);
+  const lines = [];
+  while (!lines.includes("lost")) lines.push(await other.line());
+  assert.ok(lines.includes("mine"));
+});
+
+test("a command that is not holdfast is named", async () => {
+  for (const command of ["/bin/echo", "/usr/bin/yes", "/bin/true"]) {
+    const client = new Client({ command });
+    await assert.rejects(client.lock("a"), { name: "HoldfastError", message: new RegExp(command) });
+    await client.close();
+  }
+});
+
+test("too many open files: the call fails, and a later one does not", async (t) => {
+  const code = `
+    const fs = require("fs"), open = [];
+    try { for (;;) open.push(fs.openSync("/dev/null")); } catch {}
+    const code = (error) => error.code;
+    holdfast.lock("f").catch(code).then(async (what) => {
+      console.log(what);
+      for (const fd of open) fs.closeSync(fd);
+      const lock = await holdfast.lock("f");
+      console.log(lock.name);
+    });`;
+  const script = `ulimit -n 100; exec "${process.execPath}" -e 'const holdfast = require(${JSON.stringify(PACKAGE)});${code}'`;
+  const other = start(t, "/bin/sh", ["-c", script]);
+  assert.equal(await other.line(), "HF_ENOTFOUND");
+  assert.equal(await other.line(), "f");
+});
+
 test("close() releases everything", async () => {
   const client = new Client();
   await client.lock("c");
@@ -99,6 +153,16 @@ test("on a server", async (t) => {
     process.kill(helper, "SIGSTOP");
     assert.equal(await other.line(), "lost HF_ELOST false");
     await (await client.lock("a", { timeout: 30_000 })).release();
+    process.kill(helper, "SIGCONT");
+  });
+
+  await t.test("the same, although the timer is early", async (t) => {
+    const early = `const later = setTimeout;
+      globalThis.setTimeout = (what, ms, ...rest) => later(what, ms > 500 ? ms - 300 : ms, ...rest);`;
+    const other = node(t, early + HOLDS, { HOLDFAST_URL: url });
+    const helper = Number(await other.line());
+    process.kill(helper, "SIGSTOP");
+    assert.equal(await other.line(), "lost HF_ELOST false");
     process.kill(helper, "SIGCONT");
   });
 

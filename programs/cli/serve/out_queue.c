@@ -6,6 +6,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,7 +20,11 @@ int out_open(struct out_queue *out, int fd)
 {
     *out = (struct out_queue){ .fd = -1 };
     out->fd = writer_copy(fd, &out->is_socket);
-    return out->fd < 0 ? -1 : 0;
+    if (out->fd < 0)
+        return -1;
+    bool blocks = !out->is_socket && (fcntl(out->fd, F_GETFL) & O_NONBLOCK) == 0;
+    out->at_once = blocks ? PIPE_BUF : SIZE_MAX;
+    return 0;
 }
 
 static void drop_first(struct out_queue *out)
@@ -91,18 +97,22 @@ void out_put(struct out_queue *out, struct event_line *line, enum out_kind kind,
 static ssize_t write_some(const struct out_queue *out)
 {
     struct iovec part[LINES_AT_ONCE];
-    size_t       count = 0, skip = out->written;
+    size_t       count = 0, skip = out->written, room = out->at_once;
 
-    for (struct out_line *line = out->first; line != NULL && count < LINES_AT_ONCE;
-         line = line->next, skip = 0)
-        part[count++] = (struct iovec){ line->text + skip, line->length - skip };
+    for (struct out_line *line = out->first;
+         line != NULL && count < LINES_AT_ONCE && room > 0; line = line->next, skip = 0) {
+        size_t rest = line->length - skip, length = rest < room ? rest : room;
+        part[count++] = (struct iovec){ line->text + skip, length };
+        room -= length;
+    }
     struct msghdr message = { .msg_iov = part, .msg_iovlen = count };
     if (out->is_socket)
         return sendmsg(out->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     return writev(out->fd, part, (int)count);
 }
 
-/* A pipe that could not be opened again blocks, unless poll() says that there is room. */
+/* A pipe that could not be opened again blocks, unless poll() says that there is room: then
+ * it takes PIPE_BUF bytes. */
 static bool has_room(const struct out_queue *out)
 {
     struct pollfd on = { .fd = out->fd, .events = POLLOUT };

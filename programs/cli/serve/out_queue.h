@@ -29,9 +29,10 @@ struct out_line {
 };
 
 struct out_queue {
-    int              fd; /* -1: closed */
-    bool             is_socket;
-    bool             broken; /* the reader is gone, or memory is */
+    int    fd; /* -1: closed */
+    bool   is_socket;
+    size_t at_once; /* bytes that can be written without waiting, if poll() says so */
+    bool   broken;  /* the reader is gone, or memory is */
     struct out_line *first, *last;
     size_t           written; /* of the first */
     size_t           bytes;   /* queued */

@@ -37,16 +37,36 @@ static int ask_store(struct hf_client *client, struct question *question)
     return HF_EINVAL;
 }
 
+static bool is_list(const struct question *question)
+{
+    return question->request.op == REQUEST_LIST;
+}
+
+/* The first that may be asked now: other questions overtake lists that have to wait until
+ * the program has read earlier ones. */
+static struct question **find_open(struct questions *questions)
+{
+    struct question **at = &questions->open;
+
+    if (questions->reports >= QUESTION_REPORTS)
+        while (*at != NULL && is_list(*at))
+            at = &(*at)->next;
+    return at;
+}
+
 static struct question *take_open(struct questions *questions)
 {
-    struct question *question;
+    struct question **at, *question = NULL;
 
     pthread_mutex_lock(&questions->mutex);
-    while (questions->open == NULL && !questions->stop)
+    while (*(at = find_open(questions)) == NULL && !questions->stop)
         pthread_cond_wait(&questions->asked, &questions->mutex);
-    question = questions->stop ? NULL : questions->open;
-    if (question != NULL && (questions->open = question->next) == NULL)
-        questions->open_end = &questions->open;
+    if (!questions->stop) {
+        question = *at;
+        if ((*at = question->next) == NULL)
+            questions->open_end = at;
+        questions->reports += is_list(question);
+    }
     pthread_mutex_unlock(&questions->mutex);
     return question;
 }
@@ -146,6 +166,10 @@ void questions_drop(struct questions *questions)
     question = questions->done;
     if (question != NULL && (questions->done = question->next) == NULL)
         questions->done_end = &questions->done;
+    if (question != NULL && is_list(question)) {
+        questions->reports--;
+        pthread_cond_signal(&questions->asked);
+    }
     pthread_mutex_unlock(&questions->mutex);
     if (question == NULL)
         return;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #define QUESTION_THREADS 4
+#define QUESTION_REPORTS 4 /* lists at once: each has all places of the store in memory */
 
 struct serve_lock;
 
@@ -32,6 +33,7 @@ struct questions {
     pthread_cond_t    asked;
     struct question  *open, **open_end; /* not asked yet */
     struct question  *done, **done_end;
+    int               reports; /* lists that are being asked, or done */
     bool              stop;
     pthread_t         thread[QUESTION_THREADS];
     int               threads;

@@ -105,7 +105,7 @@ void lock_answered(struct serve *serve, struct serve_lock *lock);
 int lock_expire(struct serve *serve);
 
 /* At the end: give all of them up, without waiting; later, when no other thread uses
- * them, forget them. */
+ * them, forget them.  Their handles are left to hf_close(). */
 void lock_give_up_all(struct serve *serve);
 void lock_forget_all(struct serve *serve);
 

@@ -43,10 +43,11 @@ static void end_line(struct serve *serve)
     char           error[256];
 
     serve->line[serve->length] = '\0';
-    if (serve->too_long) {
+    if (serve->too_long) { /* its beginning tells the id: the caller waits for that */
+        (void)request_read(serve->line, serve->length, &request, error, sizeof error);
         snprintf(error, sizeof error, "the line is longer than %d bytes; ignored it",
                  REQUEST_LINE_MAX);
-        answer_failed(serve, 0, HF_EINVAL, error);
+        answer_failed(serve, request.id, HF_EINVAL, error);
     } else if (strspn(serve->line, " \t\r") == serve->length) {
         ;
     } else if (request_read(serve->line, serve->length, &request, error, sizeof error)) {
@@ -66,10 +67,8 @@ static void take_bytes(struct serve *serve, const char *bytes, size_t size)
         size_t      room = REQUEST_LINE_MAX - serve->length;
 
         serve->too_long |= part > room;
-        if (!serve->too_long) {
-            memcpy(serve->line + serve->length, bytes, part);
-            serve->length += part;
-        }
+        memcpy(serve->line + serve->length, bytes, part < room ? part : room);
+        serve->length += part < room ? part : room;
         if (end == NULL)
             return;
         end_line(serve);

@@ -43,16 +43,31 @@ static struct serve_lock *find_by_handle(struct serve *serve, struct hf_lock *ha
     return found != NULL ? *found : NULL;
 }
 
-static void forget(struct serve *serve, struct serve_lock *lock)
+/* From now on the program may use the id again. */
+static void give_id_back(struct serve *serve, struct serve_lock *lock)
 {
-    tdelete(lock, &serve->by_id, compare_ids);
+    if (lock_find(serve, lock->id) == lock)
+        tdelete(lock, &serve->by_id, compare_ids);
+}
+
+/* All but the handle. */
+static void drop(struct serve *serve, struct serve_lock *lock)
+{
+    give_id_back(serve, lock);
     tdelete(lock, &serve->by_handle, compare_handles);
     *lock->link = lock->next;
     if (lock->next != NULL)
         lock->next->link = lock->link;
     serve->count--;
-    hf_lock_free(lock->handle);
     free(lock);
+}
+
+static void forget(struct serve *serve, struct serve_lock *lock)
+{
+    struct hf_lock *handle = lock->handle;
+
+    drop(serve, lock);
+    hf_lock_free(handle);
 }
 
 static bool remember(struct serve *serve, struct serve_lock *lock)
@@ -203,6 +218,8 @@ static void released(struct serve *serve, struct serve_lock *lock, int why)
     lock->release = 0;
     if (lock->questions == 0)
         forget(serve, lock);
+    else
+        give_id_back(serve, lock);
 }
 
 void lock_answered(struct serve *serve, struct serve_lock *lock)
@@ -369,8 +386,10 @@ void lock_give_up_all(struct serve *serve)
     }
 }
 
+/* One by one, each waiter that leaves would make the library count the places of all that
+ * follow theirs: hf_close() frees the handles all at once. */
 void lock_forget_all(struct serve *serve)
 {
     while (serve->locks != NULL)
-        forget(serve, serve->locks);
+        drop(serve, serve->locks);
 }
