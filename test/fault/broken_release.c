@@ -3,6 +3,7 @@
  * ZooKeeper has a test of its own, with its kinds of places: test/zookeeper/broken_release.c. */
 /* needs redis: standalone */
 /* needs postgres: standalone */
+/* needs mariadb: standalone */
 #include "lib/promise.h"
 #include "lib/server.h"
 #include "lib/tcpproxy.h"

@@ -496,6 +496,43 @@ def a_line_made_while_a_watcher_of_it_ends_keeps_its_totals():
     there.drop()
 
 
+# ---- Places and tokens
+
+
+@case
+def leave_needs_the_right_name_of_the_place():
+    """Its line has the totals that are changed."""
+    there = space()
+    a, b = there.session(), there.session()
+    a.enter(1, "mine")
+    b.enter(1, "theirs")
+    before = rows(there.link, "list", None)[1:], there.sql("SELECT * FROM hf_line ORDER BY name")
+    for name in ("theirs", "nowhere"):
+        assert a.leave(1, name) == (0, 0)
+    after = rows(there.link, "list", None)[1:], there.sql("SELECT * FROM hf_line ORDER BY name")
+    assert sorted(after[0]) == sorted(before[0]) and after[1] == before[1]
+    assert a.leave(1, "mine") == (0, 0) and a.read(1).state == "-"
+    there.drop()
+
+
+@case
+def tokens_rise_after_their_line_was_deleted():
+    """Although the server's clock was set back since."""
+    there = space()
+    a, ahead = there.session(), 4 * 10**15  # in the year 2096
+    a.enter(1, "m")
+    a.leave(1, "m")
+    there.sql("UPDATE hf_line SET last = ?", ahead)
+    assert a.bye() == 0  # deletes lines without a place
+    assert there.sql("SELECT COUNT(*) FROM hf_line") == [(0,)]
+    b = there.session()
+    assert b.enter(1, "m").seq == ahead + 1
+    b.leave(1, "m")
+    assert b.bye() == 0
+    assert there.session().enter(1, "another").seq == ahead + 2
+    there.drop()
+
+
 # ---- Fencing
 
 

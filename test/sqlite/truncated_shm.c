@@ -17,6 +17,8 @@
 #define WORKERS 6
 #define SECONDS 3
 #define REGION  32768 /* the file grows by regions */
+#define HEADER  136   /* bytes before the page numbers, one for each page of the log */
+#define COUNT   16    /* where the header says how many they are */
 
 static struct temp_store *temp;
 static uint64_t           dice;  /* each process has its own */
@@ -82,6 +84,40 @@ static void truncation_to_any_length_does_no_harm(void **state)
         player_close(&other);
         player_close(&holder);
     }
+    must_be_sound();
+}
+
+static uint32_t count_pages_of_log(void)
+{
+    uint32_t count = 0;
+    int      fd = open(temp_file(temp, "-shm"), O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &count, sizeof count, COUNT), sizeof count);
+    close(fd);
+    return count;
+}
+
+/* The header is complete, and counts pages that are missing: those with the holder. */
+static void index_without_its_last_pages_is_not_used(void **state)
+{
+    struct player  holder, comer;
+    struct request request;
+
+    temp = *state;
+    player_open(&holder);
+    for (uint32_t missing = 1; missing <= 20; missing++) {
+        uint64_t id = enter(&holder, "x", MUTEX, &request);
+        assert_true(is_granted(&request));
+        uint32_t pages = count_pages_of_log();
+        if (pages >= missing)
+            cut(HEADER + (off_t)sizeof pages * (pages - missing));
+        player_open(&comer);
+        must_be_held(&comer);
+        player_close(&comer);
+        assert_int_equal(leave(&holder, "x", id), 0);
+    }
+    player_close(&holder);
     must_be_sound();
 }
 
@@ -236,6 +272,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_setup, temp_teardown)
     const struct CMUnitTest tests[] = {
         TEST(truncation_to_any_length_does_no_harm),
+        TEST(index_without_its_last_pages_is_not_used),
         TEST(log_of_several_regions_is_read_right),
         TEST(truncation_at_any_moment_does_no_harm),
         TEST(program_that_maps_the_file_can_join),

@@ -1,3 +1,3 @@
-# src/store/mariadb/schema.sql: numbers that were drawn before a restart count after it
+# src/store/mariadb/schema.sql: renewal numbers from before a restart or a failover still count
 # caught by: mariadb/procedures.py
-/PROCEDURE hf_expire_silent(/,/^END/ s/ AND p_era = v_era AND v_count/ AND v_count/
+/PROCEDURE hf_expire_silent(/,/^END/ s/p_era = v_era AND/p_era IS NOT NULL AND/

@@ -1,3 +1,4 @@
-# src/store/mariadb/schema.sql: a call of an old connection takes effect
+# src/store/mariadb/schema.sql: a call that was sent on an older connection takes effect
 # caught by: mariadb/procedures.py
-/PROCEDURE hf_enter(/,/^END/ s/WHERE sid = p_sid AND connection = p_connection LOCK/WHERE sid = p_sid LOCK/
+s/WHERE sid = p_sid AND connection = p_connection LOCK IN SHARE MODE;/WHERE sid = p_sid LOCK IN SHARE MODE;/
+s/IF(v_connection <> p_connection, 3, 0)/IF(v_connection <> p_connection, 0, 0)/
