@@ -262,11 +262,9 @@ BEGIN
     DECLARE v_there, v_floor BIGINT DEFAULT NULL;
     SELECT last INTO v_there FROM hf_line WHERE name = p_name FOR UPDATE;
     WHILE v_there IS NULL DO
-        -- A session may have begun to watch the line while hf_sweep_lines() deleted it.
         INSERT INTO hf_line
         SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
-               GREATEST(floor, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
-               EXISTS (SELECT 1 FROM hf_watch WHERE name = p_name)
+               GREATEST(floor, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))), 0
         FROM hf_head
         ON DUPLICATE KEY UPDATE last = hf_line.last;
         -- The INSERT may have waited for hf_sweep_lines(), which raised floor meanwhile.
@@ -698,7 +696,7 @@ CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_sweep_lines(
 me: BEGIN
     DECLARE v_from, v_name VARBINARY(255) DEFAULT NULL;
     DECLARE v_until, v_last, v_floor BIGINT DEFAULT 0;
-    DECLARE v_end, v_seen INT DEFAULT 0;
+    DECLARE v_end, v_seen, v_watchers INT DEFAULT 0;
     DECLARE next_lines CURSOR FOR
         (SELECT name FROM hf_line WHERE name > v_from ORDER BY name LIMIT p_most)
         UNION ALL (SELECT name FROM hf_line WHERE name <= v_from ORDER BY name LIMIT p_most);
@@ -716,10 +714,10 @@ me: BEGIN
     WHILE NOT v_end AND v_seen < p_most DO
         SET v_last = NULL;
         SELECT last INTO v_last FROM hf_line
-        WHERE name = v_name AND holders = 0 AND waiting = 0 AND last < v_until AND NOT EXISTS
-            (SELECT 1 FROM hf_watch WHERE hf_watch.name = v_name)
+        WHERE name = v_name AND holders = 0 AND waiting = 0 AND last < v_until
         FOR UPDATE SKIP LOCKED;
-        IF v_last IS NOT NULL THEN
+        SELECT COUNT(*) INTO v_watchers FROM hf_watch WHERE name = v_name; -- now that it is locked
+        IF v_last IS NOT NULL AND v_watchers = 0 THEN
             DELETE FROM hf_line WHERE name = v_name;
             SET p_count = p_count + 1, v_floor = GREATEST(v_floor, v_last);
         END IF;
@@ -976,11 +974,11 @@ me: BEGIN
     ELSE
         CALL hf_write_something();
     END IF;
+    CALL hf_own_place(p_sid, p_id); -- a later grant might not be on disk yet
     COMMIT;
     IF v_wake IS NOT NULL THEN
         CALL hf_wake(v_wake);
     END IF;
-    CALL hf_own_place(p_sid, p_id);
 END //
 
 -- Ask for one message when the line changes.  The answer 1: there will be none, because the place
