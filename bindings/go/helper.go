@@ -92,7 +92,7 @@ func start(child *exec.Cmd) (*helper, error) {
 		err = fmt.Errorf("version %s speaks protocol %d, not %d", first.Version, first.Protocol, protocol)
 	}
 	if err != nil {
-		stdin.Close()
+		child.Process.Kill() // whatever it is, it has no lock of ours
 		child.Wait()
 		return nil, err
 	}
@@ -116,6 +116,9 @@ func (h *helper) readAll(lines *bufio.Reader) {
 	for {
 		e, err := read(lines)
 		if err != nil {
+			if err != io.EOF { // it does not speak the protocol
+				h.child.Process.Kill()
+			}
 			break
 		}
 		h.mutex.Lock()

@@ -181,6 +181,24 @@ func TestBadStore(t *testing.T) {
 	}
 }
 
+func TestCommandThatIsAnother(t *testing.T) {
+	hello := `echo '{"event":"hello","protocol":1}'; `
+	for _, script := range []string{"exec yes", hello + "exec yes", hello + "echo {; exec cat"} {
+		command := filepath.Join(t.TempDir(), "command")
+		if err := os.WriteFile(command, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		client, err := Open(Options{Command: command})
+		if err != nil {
+			continue
+		}
+		if _, err = client.Lock(background, "a"); err == nil {
+			t.Fatal(script + ": a lock")
+		}
+		client.Close()
+	}
+}
+
 func TestQueueWithTheCommand(t *testing.T) {
 	client := open(t)
 	lock := hold(t, client)
