@@ -237,8 +237,8 @@ def of_postgres(store, port, args):
 def of_mariadb(store, port, args):
     address = store.address(port)
     yield from holdfast(store, port, args, 128)
-    yield floor(args, "mariadb_floor", address, "GET_LOCK", "getlock", ALL - {"S1+", "S5"},
-                processes=128, floor=False, waiters=THREADS, heavy=True)
+    yield floor(args, "mariadb_floor", address, "GET_LOCK", "getlock", ALL - {"S1+", "S5", "S7", "S8"},
+                processes=128, floor=False, waiters=CONNECTIONS, heavy=True)
     yield floor(args, "mariadb_floor", address, "two updates", "updates", {"S1"})
     yield floor(args, "mariadb_floor", address, "SELECT 1", "select", {"S1"})
 
