@@ -259,41 +259,6 @@ static void damaged_store_is_refused_and_untouched(void **state)
     must_refuse(temp, HF_ECORRUPT, "was not changed");
 }
 
-/* SQLite reads these rows one by one, but does not find them by their numbers. */
-static void rows_out_of_order_are_refused(void **state)
-{
-    struct temp_store *temp = *state;
-    struct player      player;
-    struct request     request;
-    char               page[65536];
-
-    player_open(&player);
-    enter(&player, "x", MUTEX, &request);
-    player_close(&player);
-    for (const char *name = "abc"; *name != '\0'; name++) {
-        char text[160];
-        snprintf(
-            text, sizeof text,
-            "INSERT INTO place VALUES ('name-%c', 1, 7, 1, 1, 0, 1, 1, -1, '', 0, 0, 0)",
-            *name);
-        temp_sql(temp, text);
-    }
-    temp_sql(temp, "PRAGMA wal_checkpoint(TRUNCATE)");
-
-    int     fd = open(temp->path, O_RDWR | O_CLOEXEC);
-    ssize_t size = read(fd, page, sizeof page);
-    char   *first = size > 0 ? memmem(page, (size_t)size, "name-a", 6) : NULL;
-    assert_non_null(first);
-    assert_int_equal(pwrite(fd, "name-z", 6, first - page), 6);
-    close(fd);
-    struct request take = {
-        .req = { .op = HF_ENTER, .name = "x", .id = 1, .shape = MUTEX, .note = "" }
-    };
-    player_open(&player);
-    assert_int_equal(player_run(&player, &take), HF_ECORRUPT);
-    player_close(&player);
-}
-
 static void empty_file_becomes_a_store(void **state)
 {
     struct temp_store *temp = *state;
@@ -420,7 +385,6 @@ int main(void)
         TEST(file_of_another_user_is_refused),
         TEST(file_that_is_no_database_is_refused),
         TEST(damaged_store_is_refused_and_untouched),
-        TEST(rows_out_of_order_are_refused),
         TEST(empty_file_becomes_a_store),
         TEST(database_of_another_program_is_refused),
         TEST(store_of_a_newer_version_is_refused),

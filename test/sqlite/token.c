@@ -207,28 +207,6 @@ static void dead_row_with_an_impossible_number_is_swept(void **state)
     assert_int_equal(temp_sql(temp, "SELECT count(*) FROM place"), 0);
 }
 
-/* No statement finds such a row by its number, so none removes it. */
-static void dead_row_whose_number_is_no_integer_blocks_nobody(void **state)
-{
-    struct temp_store *temp = *state;
-    struct player      holder, waiter;
-    struct request     request;
-
-    player_open(&holder);
-    player_open(&waiter);
-    uint64_t id = enter(&holder, "x", MUTEX, &request);
-    uint64_t waiting = enter(&waiter, "x", MUTEX, &request);
-    temp_sql(temp, "INSERT INTO place VALUES "
-                   "('x', 1.5, 7, 1, 1, 0, 1, 0, -1, '', 0, 0, 0)");
-    alarm(20); /* looking at it for ever is the fault */
-    assert_int_equal(leave(&holder, "x", id), 0);
-    assert_int_equal(look(&waiter, "x", waiting, &request), 0);
-    assert_true(is_granted(&request)); /* the dead rows ahead do not count */
-    alarm(0);
-    player_close(&waiter);
-    player_close(&holder);
-}
-
 static void living_row_with_an_impossible_number_is_reported(void **state)
 {
     struct temp_store *temp = *state;
@@ -277,7 +255,6 @@ int main(void)
         TEST(mark_is_flushed_after_a_failed_rollback),
         TEST(new_sessions_do_not_use_up_tokens),
         TEST(dead_row_with_an_impossible_number_is_swept),
-        TEST(dead_row_whose_number_is_no_integer_blocks_nobody),
         TEST(living_row_with_an_impossible_number_is_reported),
         TEST(running_out_of_numbers_is_an_error),
     };
