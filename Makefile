@@ -24,6 +24,7 @@
 #   make mutants    prove that the tests find bugs: 179, one after the other
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
+#   make uninstall  with the same: removes what was installed, and no locks
 #   make static     build-static/holdfast: one file that needs no other, without PostgreSQL;
 #                   ARCH=arm64 cross-builds build-static-arm64/holdfast
 #   make test-static  and try both in an empty chroot, that of arm64 under qemu
@@ -180,6 +181,10 @@ install: all
 	@DESTDIR="$(DESTDIR)" cmake --install build
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
 
+uninstall: all
+	@DESTDIR="$(DESTDIR)" tools/uninstall "$(PREFIX)"
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
 deb:
 	@tools/deps build package
 	@tools/deb
@@ -268,5 +273,5 @@ clean:
 
 .PHONY: all release run test check test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-mariadb bench-compare bench-death bench-web bench-start bench-python bench-node \
-        test-go chaos peers cut models mutants fuzz install static test-static wheel test-wheel image test-image site \
+        test-go chaos peers cut models mutants fuzz install uninstall static test-static wheel test-wheel image test-image site \
         dist test-dist deb test-packages format lint lint-all pictures abi clean

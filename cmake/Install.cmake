@@ -25,7 +25,7 @@ install(CODE "
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# find_package(holdfast): targets holdfast::shared and holdfast::static
+# find_package(holdfast): targets holdfast::shared, also as holdfast::holdfast, and holdfast::static
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
 set(config_packages "")
