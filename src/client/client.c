@@ -315,16 +315,18 @@ int hf_process(struct hf_client *client)
     return 0;
 }
 
-static bool is_not_turned(void *arg)
-{
-    const struct hf_client *client = arg;
+struct lifeline {
+    struct hf_store *store;
+    int             *fds, size, result;
+    char             why[HF_ERRMSG_MAX];
+};
 
-    return !client->drive.turning;
-}
-
-void hf_client_await_turned(struct hf_client *client)
+static void get_lifeline(void *arg)
 {
-    (void)hf_drive_wait(&client->drive, is_not_turned, client, HF_NEVER);
+    struct lifeline *line = arg;
+
+    line->result = line->store->impl->lifeline(line->store, line->fds, line->size);
+    snprintf(line->why, sizeof line->why, "%s", line->store->errmsg);
 }
 
 int hf_lifeline(struct hf_client *client, int *fds, int size)
@@ -334,13 +336,11 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
     int r = fds != NULL || size <= 0 ? hf_client_begin(client, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
-    const struct hf_store_impl *impl = client->store->impl;
-    if (impl->lifeline != NULL) {
-        hf_client_await_turned(client);
-        r = impl->lifeline(client->store, fds, size);
-    }
-    if (r < 0)
-        hf_client_fail(client, r, "%s", client->store->errmsg);
+    struct lifeline line = { .store = client->store, .fds = fds, .size = size };
+    if (client->store->impl->lifeline != NULL)
+        hf_drive_run(&client->drive, get_lifeline, &line);
+    if (line.result < 0)
+        hf_client_fail(client, line.result, "%s", line.why);
     hf_client_end(client, cancel);
-    return r;
+    return line.result;
 }

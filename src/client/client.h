@@ -88,10 +88,6 @@ int hf_client_check(const struct hf_client *client);
 int  hf_client_begin(struct hf_client *client, int *cancel);
 void hf_client_end(struct hf_client *client, int cancel);
 
-/* Wait until nobody turns the engine: until end() the store may be called.  With the
- * mutex held. */
-void hf_client_await_turned(struct hf_client *client);
-
 /* How long a call may wait. */
 struct hf_limit {
     hf_time deadline;

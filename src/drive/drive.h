@@ -42,6 +42,14 @@ struct hf_sleeper {
     struct hf_sleeper *next;
 };
 
+/* A function that must run while no thread turns the engine. */
+struct hf_errand {
+    void (*run)(void *arg);
+    void             *arg;
+    bool              done;
+    struct hf_errand *next;
+};
+
 struct hf_drive {
     const struct hf_drive_ops *ops;
     void                      *owner;
@@ -59,6 +67,7 @@ struct hf_drive {
     int     epoll;  /* all of these, for the caller's own loop; -1: not created yet */
     hf_time armed;  /* what the timer is set to: `wake`, a deadline, or earlier */
 
+    struct hf_errand  *errands;   /* posted while a thread turns */
     unsigned           watching;  /* threads that poll the store's descriptor now */
     struct hf_sleeper *sleepers;  /* in the order in which they came */
     struct hf_sleeper *poller;    /* the polling thread; NULL: the keeper may poll */
@@ -115,6 +124,12 @@ void hf_drive_turn_first(struct hf_drive *drive);
 int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
                   hf_time deadline);
 
+/* Call run(arg), with the mutex held, while no thread turns the engine: it may use the
+ * engine and the store.  If a thread is turning now, that thread calls it before its next
+ * turn.  So nobody has to wait for the end of a turn, which is no event that wakes a
+ * sleeper.  Not from within a turn. */
+void hf_drive_run(struct hf_drive *drive, void (*run)(void *arg), void *arg);
+
 /* Wake the sleepers that are settled: something changed outside a turn. */
 void hf_drive_rouse(struct hf_drive *drive);
 
@@ -128,6 +143,7 @@ int hf_drive_fd(struct hf_drive *drive);
 
 void hf_drive_poll(struct hf_drive *drive, int kick);
 void hf_drive_deliver(struct hf_drive *drive);
+void hf_drive_run_errands(struct hf_drive *drive);
 
 /* Have poll() end by then. */
 void hf_drive_arm(struct hf_drive *drive, hf_time when);

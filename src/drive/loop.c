@@ -85,7 +85,7 @@ void hf_drive_finish(struct hf_drive *drive)
 {
     if (drive->has_keeper)
         hf_keeper_stop(drive);
-    assert(drive->sleepers == NULL && !drive->turning);
+    assert(drive->sleepers == NULL && drive->errands == NULL && !drive->turning);
     close_if(drive->timer);
     close_if(drive->kick);
     close_if(drive->keeper_kick);
@@ -237,6 +237,7 @@ static void turn(struct hf_drive *drive, bool readable)
     drive->turning = true;
     for (bool again = true; again;) {
         drive->posted = false;
+        hf_drive_run_errands(drive);
         drive->ops->collect(drive->owner);
         pthread_mutex_unlock(&drive->mutex);
         drive->ops->turn(drive->owner, hf_now(), readable);

@@ -126,3 +126,35 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
     assert(drive->poller != &sleeper); /* it is about to go out of scope */
     return r;
 }
+
+void hf_drive_run_errands(struct hf_drive *drive)
+{
+    assert(drive->turning);
+    while (drive->errands != NULL) {
+        struct hf_errand *errand = drive->errands;
+        drive->errands = errand->next;
+        errand->run(errand->arg);
+        errand->done = true;
+    }
+}
+
+static bool is_done(void *arg)
+{
+    const struct hf_errand *errand = arg;
+
+    return errand->done;
+}
+
+void hf_drive_run(struct hf_drive *drive, void (*run)(void *arg), void *arg)
+{
+    struct hf_errand errand = { .run = run, .arg = arg, .next = drive->errands };
+
+    if (!drive->turning) {
+        run(arg);
+        return;
+    }
+    drive->errands = &errand;
+    hf_drive_post(drive);
+    (void)hf_drive_wait(drive, is_done, &errand, HF_NEVER);
+    assert(errand.done);
+}

@@ -148,16 +148,33 @@ void hf_session_key_hand_out(struct hf_client *client)
     client->engine.on_up_data = client;
 }
 
+struct wanted {
+    struct hf_client *client;
+    void             *ret;
+    size_t            size;
+    int               result;
+    char              why[HF_ERRMSG_MAX];
+};
+
+static void make_wanted(void *arg)
+{
+    struct wanted *wanted = arg;
+
+    wanted->result = hf_session_key_make(wanted->client, wanted->ret, wanted->size);
+    snprintf(wanted->why, sizeof wanted->why, "%s", wanted->client->store->errmsg);
+}
+
 int hf_session_key(struct hf_client *client, void *ret, size_t size)
 {
-    int cancel;
+    struct wanted wanted = { .client = client, .ret = ret, .size = size };
+    const char   *why = wanted.why;
+    int           cancel;
 
     int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    hf_client_await_turned(client);
-    r = hf_session_key_make(client, ret, size);
-    const char *why = client->store->errmsg;
+    hf_drive_run(&client->drive, make_wanted, &wanted);
+    r = wanted.result;
     if (r == HF_EUNSUPPORTED)
         hf_client_fail(client, r, "sessions in this store have no key");
     else if (r == HF_EDOWN)

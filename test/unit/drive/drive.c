@@ -1,6 +1,6 @@
 /* drive.c - which thread turns the engine, and which are woken: loop.c, wait.c and
  * keeper.c with a counter instead of an engine. */
-#include "drive/drive.h"
+#include "unit/lib/drive_machine.h"
 
 #include "holdfast.h"
 
@@ -13,117 +13,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-struct machine {
-    struct hf_drive drive;
-    int             fd;
-    int             posted;    /* with the mutex: work to do */
-    int             at_work;   /* of the thread that turns: collected work */
-    int             done;      /* with the mutex: as published */
-    int             turns;     /* with the mutex */
-    int             again;     /* turns that post once more */
-    int             delivered; /* with the mutex */
-    hf_time         wake;
-};
-
-static void collect(void *owner)
-{
-    struct machine *machine = owner;
-
-    machine->at_work += machine->posted;
-    machine->posted = 0;
-}
-
-static void turn(void *owner, hf_time now, bool readable)
-{
-    struct machine *machine = owner;
-    uint64_t        value;
-
-    (void)now;
-    if (readable && read(machine->fd, &value, sizeof value) == sizeof value)
-        machine->at_work += (int)value;
-}
-
-static hf_time publish(void *owner)
-{
-    struct machine *machine = owner;
-
-    machine->turns++;
-    machine->done += machine->at_work;
-    machine->at_work = 0;
-    if (machine->again > 0) {
-        machine->again--;
-        machine->posted++;
-        hf_drive_post(&machine->drive);
-    }
-    hf_time wake = machine->wake;
-    machine->wake = HF_NEVER;
-    return wake;
-}
-
-static void deliver(void *owner)
-{
-    struct machine *machine = owner;
-    int             cancel = hf_drive_begin(&machine->drive); /* the mutex is not held */
-
-    machine->delivered++;
-    hf_drive_end(&machine->drive, cancel);
-}
-
-static const struct hf_drive_ops ops = { collect, turn, publish, deliver };
-
-static void machine_init(struct machine *machine, bool keeper)
-{
-    *machine = (struct machine){ .wake = HF_NEVER };
-    machine->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    assert_true(machine->fd >= 0);
-    assert_int_equal(hf_drive_init(&machine->drive, &ops, machine, machine->fd, keeper),
-                     0);
-}
-
-static void machine_finish(struct machine *machine)
-{
-    hf_drive_finish(&machine->drive);
-    close(machine->fd);
-}
-
-static void post(struct machine *machine, int count)
-{
-    machine->posted += count;
-    hf_drive_post(&machine->drive);
-}
-
-struct goal {
-    struct machine *machine;
-    int             done;
-    int             result;
-    hf_time         deadline;
-    pthread_t       thread;
-};
-
-static bool is_reached(void *arg)
-{
-    const struct goal *goal = arg;
-
-    return goal->machine->done >= goal->done;
-}
-
-static int wait_for(struct goal *goal)
-{
-    int cancel = hf_drive_begin(&goal->machine->drive);
-    int r = hf_drive_wait(&goal->machine->drive, is_reached, goal, goal->deadline);
-
-    hf_drive_end(&goal->machine->drive, cancel);
-    return r;
-}
-
-static void *wait_in_thread(void *data)
-{
-    struct goal *goal = data;
-
-    goal->result = wait_for(goal);
-    return NULL;
-}
 
 static void test_a_waiting_call_turns_the_engine_itself(void **state)
 {
