@@ -73,6 +73,27 @@ static void a_session_may_break_its_own_place(void **state)
     player_close(&a);
 }
 
+/* Not even if the next client claims it before. */
+static void leave_of_a_broken_claim_fails(void **state)
+{
+    struct player  a, b;
+    struct request held, theirs;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "claim", CLAIM, &held);
+    assert_true(is_granted(&held));
+    assert_int_equal(take_away(&b, "claim", place_of(&held)), 0);
+    uint64_t next = enter(&b, "claim", CLAIM, &theirs);
+    assert_true(is_granted(&theirs));
+    assert_int_equal(leave(&a, "claim", id), HF_ELOST);
+    assert_int_equal(verify(&b, "claim", next), 0);
+    assert_int_equal(leave(&b, "claim", next), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
 /* And none that was entered since. */
 static void break_removes_only_that_place(void **state)
 {
@@ -165,6 +186,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(leave_of_a_broken_waiter_fails),
         cmocka_unit_test(a_session_may_break_its_own_place),
         cmocka_unit_test(downgrade_and_ask_do_not_change_the_answer),
+        cmocka_unit_test(leave_of_a_broken_claim_fails),
         cmocka_unit_test(break_removes_only_that_place),
         cmocka_unit_test(never_two_hold_at_a_time),
     };

@@ -256,6 +256,28 @@ def a_claim_is_granted_between_claims_of_other_programs(t):
         t.true(done.seconds < 20, f"it took {done.seconds:.1f} s")
 
 
+@case
+def a_command_whose_claim_was_taken_is_no_success(t):
+    """It ends before the next heartbeat, so the release is the first to find out."""
+    settle(t, at(ttl="60s", prefix="taken"))
+    key = "{taken}:claim:job"
+    with server.client() as link:
+        for commands in ([("SET", key, "theirs", "PX", 60000)], [("DEL", key)], [("PEXPIRE", key, -1)],
+                         [("DEL", key), ("SET", key, "theirs", "NX", "PX", 60000)]):
+            end = t.path("end")
+            holder = t.hold("job", "--claim", script=f"until [ -e {end} ]; do sleep .01; done")
+            for command in commands:
+                link.call(*command)
+            kept = link.call("GET", key)
+            end.touch()
+            done = t.finish(holder)
+            t.equal(done.code, 79, f"{commands}: {done.err}")
+            t.contains(done.err, "lost")
+            t.equal((link.call("GET", key), holders(t, "job")), (kept, []), commands)
+            link.call("DEL", key)
+            end.unlink()
+
+
 # ---- A server that misbehaves -----------------------------------------------------------------------
 
 

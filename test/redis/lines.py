@@ -235,8 +235,8 @@ class Session:
         """Claim it."""
         return self.enter(id, name, 1, "1c", 1, **more)
 
-    def read(self, id, name):
-        return self._place("read", name, 0, id=id)
+    def read(self, id, name, claim=False):
+        return self._place("read", name, 0, id=id, keys=[self.space.claim(name)] if claim else [])
 
     def downgrade(self, id, name, weight):
         return self._place("downgrade", name, weight, id=id)

@@ -178,7 +178,7 @@ class Model(rule.Rule):
 
     def read(self):
         if p := self.any_place():
-            self.shown(p.session.read(p.id, p.name), p)
+            self.shown(p.session.read(p.id, p.name, p.kind == "1c"), p)
         else:
             assert self.someone().read(self.ids + 1, "m")[:2] == (0, "-")
 
@@ -199,7 +199,7 @@ class Model(rule.Rule):
             self.expected.append((p.session.sid, f"b {p.id}"))
             self.broken[p.owner] = p
             assert self.someone().anybody("break", p.name, p.seq) == [0]
-            assert p.session.read(p.id, p.name).state == "-"
+            assert p.session.read(p.id, p.name, p.kind == "1c").state == "-"
             assert self.someone().anybody("break", p.name, p.seq) == [6]
 
     def leave_broken(self):

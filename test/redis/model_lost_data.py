@@ -151,7 +151,7 @@ class Losing(Model):
             else:
                 self.changed(name, p)
                 again = p.id, name, p.weight, p.kind, 0, 0, p.note
-                reply = p.session.read(p.id, name) if way == 3 else p.session.enter(*again)
+                reply = p.session.read(p.id, name, p.kind == "1c") if way == 3 else p.session.enter(*again)
                 self.shown(reply, p)
             self.check()
         epoch = self.space.fields()["epoch"]

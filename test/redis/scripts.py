@@ -225,10 +225,43 @@ def a_claim_of_another_program_counts():
     assert mine.state == "g"
     there.link.call("SET", key, "somebody")  # without NX
     assert a.renew((3, "c", mine.seq))[6:] == ["3"]
-    assert a.read(3, "c").state == "-" and there.holders("c") == []
+    assert a.read(3, "c", claim=True).state == "-" and there.holders("c") == []
     assert a.leave(3, "c", claim=True) == [0, 1]
     assert there.link.call("GET", key) == "somebody"
     assert a.bye("c") == [0] and there.link.call("GET", key) == "somebody"
+
+
+# What another program may do to the key of our claim, and who has it then.
+TAKEN = {"changed": [["SET", "theirs"]], "deleted": [["DEL"]], "expired": [["PEXPIRE", -1]],
+         "taken": [["DEL"], ["SET", "theirs", "NX"]],
+         "claimed by another place": [["SET", claim_value("0" * 16 + ":1", "1" * 16)]]}
+
+
+@case
+def a_claim_is_ours_only_while_its_key_is():
+    """Whichever call is the first one after that."""
+    answers = {
+        "leave": lambda s, seq: s.leave(1, "c", claim=True) == [0, 1],
+        "read": lambda s, seq: s.read(1, "c", claim=True).state == "-",
+        "repeated enter": lambda s, seq: s.take(1, "c").state == "-",
+        "renew": lambda s, seq: s.renew((1, "c", seq))[6:] == ["1"],
+        "verify": lambda s, seq: s.anybody("verify", "c", seq) == [6],
+    }
+    for how, commands in TAKEN.items():
+        for first, is_true in answers.items():
+            there = space()
+            a, b = sessions(there)
+            key, mine = there.claim("c"), a.take(1, "c")
+            assert b.anybody("verify", "c", mine.seq) == [0] and mine.state == "g"
+            assert a.take(1, "c").seq == mine.seq == a.read(1, "c", claim=True).seq
+            for command, *args in commands:
+                there.link.call(command, key, *args)
+            value = there.link.call("GET", key)
+            assert is_true(a, mine.seq), (how, first)
+            for _ in range(2):  # the answer was lost
+                assert a.leave(1, "c", claim=True) == [0, 1], (how, first)
+            assert there.holders("c") == [] and there.link.call("GET", key) == value, (how, first)
+            assert b.take(1, "c").state == ("r" if value == "theirs" else "g"), (how, first)
 
 
 @case

@@ -33,6 +33,7 @@ static bool may_touch_claim(const struct hf_served *served, const struct hf_req 
     case HF_REDIS_ENTER:
         return req->shape.claim;
     case HF_REDIS_LEAVE:
+    case HF_REDIS_READ:
         place = hf_served_place_find(served, req->id);
         return place == NULL || place->shape.claim;
     case HF_REDIS_HISTORY:

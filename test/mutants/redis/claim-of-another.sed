@@ -1,3 +1,3 @@
-# src/store/redis/scripts/leave.lua: LEAVE deletes the key of a claim without comparing its owner: it may be the next holder's
+# src/store/redis/scripts/leave.lua: LEAVE does not look at the key of a claim: it deletes that of the next holder, and says that all was well
 # caught by: redis/scripts.py
-s/^if KEYS\[5\] and call('GET', KEYS\[5\]) == claim_value(owner, p.seq) then/if KEYS[5] then/
+s/^local p = own_place(owner, f\[3\], KEYS\[5\])/local p = parse_place(f[3])/

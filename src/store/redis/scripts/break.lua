@@ -7,8 +7,6 @@ local whom, id = match(found, ' (%x+):(%d+)$')
 local owner = whom .. ':' .. id
 local p = parse_place(call('HGET', state, 't\n' .. owner))
 if call('GET', KEYS[5]) == claim_value(owner, p.seq) then call('DEL', KEYS[5]) end
-take_out_place(p, owner, 'b', ARGV[6])
-p.state = 'b'
-call('HSET', state, 't\n' .. owner, place_text(p))
+take_away(p, owner, ARGV[6])
 send_message(whom, 'b ' .. id)
 return { 0 }

@@ -25,7 +25,7 @@ end
 
 local before = call('HGET', state, 't\n' .. owner)
 if before then -- a repeat: the answer was lost
-  local p = parse_place(before)
+  local p = own_place(owner, before, KEYS[5])
   if p.state == 'b' then return { 0, '-' } end
   local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
   refresh(p.name, line, owner)

@@ -290,6 +290,26 @@ local function take_out_place(p, owner, what, why)
   remove_place(p, owner, what, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name), why)
 end
 
+-- Take a place away from its owner, whose LEAVE will learn it from what stays.
+local function take_away(p, owner, why)
+  take_out_place(p, owner, 'b', why)
+  p.state = 'b'
+  call('HSET', state, 't\n' .. owner, place_text(p))
+end
+
+-- Is the key of a claim no longer ours?  It was deleted, or has expired, or another program has it.
+local function claim_is_gone(p, owner, key)
+  return p.kind == '1c' and p.state == 'g' and call('GET', key) ~= claim_value(owner, p.seq)
+end
+
+-- Our own place; `text`: its field, `key`: the claim, if it is one.  A claim counts as ours only as
+-- long as its key does, so every script that answers for our own place parses it by this.
+local function own_place(owner, text, key)
+  local p = parse_place(text)
+  if claim_is_gone(p, owner, key) then take_away(p, owner) end
+  return p
+end
+
 -- Delete all fields of a place.
 local function delete_place(owner)
   call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner)

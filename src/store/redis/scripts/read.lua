@@ -1,6 +1,7 @@
 -- read.lua - read our own place.
 --
 -- ARGV 4 name 5 write something, too, for replicas to confirm (1)
+-- KEYS 5 the claim, if it is one
 -- -> as show(); { 0, '-' } there is no such place
 local owner, name = ARGV[2], ARGV[4]
 
@@ -13,7 +14,7 @@ if ARGV[5] == '1' then
   begin_write()
   call('HSET', state, 'epoch', ARGV[1])
 end
-local p = f[5] and parse_place(f[5])
+local p = f[5] and own_place(owner, f[5], KEYS[5])
 if not p or p.state == 'b' then return { 0, '-' } end
 begin_write()
 refresh(name, parse_line(f[6], p.kind), owner)

@@ -16,18 +16,13 @@ sweep()
 local ret = { 0, tonumber(call('HGET', state, 'n\n' .. sid) or '0'), patience(), grace_left(),
               tonumber(f[5] or '0'), highest_token() }
 for i = 5, #KEYS do
-  local id, seq = ARGV[2 * i - 5], ARGV[2 * i - 4]
-  if call('GET', KEYS[i]) == claim_value(sid .. ':' .. id, seq) then
+  local id = ARGV[2 * i - 5]
+  local owner = sid .. ':' .. id
+  if call('GET', KEYS[i]) == claim_value(owner, ARGV[2 * i - 4]) then
     call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
-  else -- deleted, or taken by another program
-    local owner = sid .. ':' .. id
+  else
     local text = call('HGET', state, 't\n' .. owner)
-    if text and sub(text, 1, 1) == 'g' then
-      local p = parse_place(text)
-      take_out_place(p, owner, 'b')
-      p.state = 'b'
-      call('HSET', state, 't\n' .. owner, place_text(p))
-    end
+    if text then own_place(owner, text, KEYS[i]) end
     ret[#ret + 1] = id
   end
 end
