@@ -49,8 +49,8 @@ class NotHeld(HoldfastError, RuntimeError):
     """You do not hold the lock, or another thread does, or it is held and must not be."""
 
 
-class DeadlockError(HoldfastError, RuntimeError):
-    """This thread would wait for itself."""
+class DeadlockError(LockTimeout, RuntimeError):
+    """This thread would wait for itself, so no time limit would do."""
 
 
 class StoreDown(HoldfastError, ConnectionError):
