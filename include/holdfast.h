@@ -807,6 +807,10 @@ struct hf_stats {
 /* Statistics of this handle.  `size` is sizeof *ret: lets the struct grow. */
 HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size);
 
+/* The same of all handles that this client ever had, freed ones included.  A set counts
+ * once, and each of its parts once more. */
+HF_API void hf_get_all_stats(struct hf_client *client, struct hf_stats *ret, size_t size);
+
 /* Counters of one client since it was opened. */
 struct hf_client_stats {
     uint64_t            connected; /* how often the store was reached: the first time and

@@ -33,6 +33,7 @@ type event struct {
 	Why        string
 	Count      int
 	places     []Place
+	stats      Stats
 }
 
 func (e event) err() error {
@@ -105,9 +106,15 @@ func read(lines *bufio.Reader) (e event, err error) {
 	if err != nil {
 		return e, err
 	}
-	if err = json.Unmarshal(line, &e); err == nil && e.Event == "entry" {
+	if err = json.Unmarshal(line, &e); err != nil {
+		return e, err
+	}
+	switch e.Event {
+	case "entry":
 		e.places = make([]Place, 1)
 		err = json.Unmarshal(line, &e.places[0])
+	case "stats":
+		err = json.Unmarshal(line, &e.stats)
 	}
 	return e, err
 }

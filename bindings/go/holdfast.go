@@ -47,6 +47,35 @@ type Place struct {
 	Note    string `json:"note"`
 }
 
+// Histogram tells how long something took.  Buckets[i] counts what took less than 2^i microseconds
+// and not less than half of that.
+type Histogram struct {
+	Count   uint64   `json:"count"`
+	TotalUs uint64   `json:"total_us"`
+	MaxUs   uint64   `json:"max_us"`
+	Buckets []uint64 `json:"buckets"`
+}
+
+// Stats are the counts of all locks of a client; docs/metrics.md of Holdfast explains them.
+type Stats struct {
+	Acquired     uint64    `json:"acquired"`
+	Busy         uint64    `json:"busy"` // not acquired, by reason
+	Timeouts     uint64    `json:"timeouts"`
+	Canceled     uint64    `json:"canceled"`
+	Failed       uint64    `json:"failed"`
+	Released     uint64    `json:"released"`
+	Lost         uint64    `json:"lost"`
+	Broken       uint64    `json:"broken"` // of Lost: somebody took it away
+	Connected    uint64    `json:"connected"`
+	SessionsLost uint64    `json:"sessions_lost"`
+	Renewals     uint64    `json:"renewals"`
+	RenewalsLate uint64    `json:"renewals_late"`
+	LeastLeftMs  *int64    `json:"least_left_ms"` // of the lease while a lock was held; nil: there is none
+	Wait         Histogram `json:"wait"`
+	Hold         Histogram `json:"hold"`
+	RoundTrip    Histogram `json:"round_trip"`
+}
+
 // Open starts the helper process.  It does not contact a server: the first lock does.
 func Open(options Options) (*Client, error) {
 	command := options.Command
@@ -161,6 +190,12 @@ func (c *Client) Break(ctx context.Context, name string, token uint64) error {
 func (c *Client) Verify(ctx context.Context, name string, token uint64) error {
 	_, err := c.helper.ask(ctx, map[string]any{"op": "check", "name": name, "token": fmt.Sprint(token)})
 	return err
+}
+
+// Stats returns what the helper has counted since it started, for metrics.
+func (c *Client) Stats(ctx context.Context) (Stats, error) {
+	answer, err := c.helper.ask(ctx, map[string]any{"op": "stats"})
+	return answer.stats, err
 }
 
 // Lock is a lock that is held.

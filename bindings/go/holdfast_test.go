@@ -160,6 +160,12 @@ func TestLossAndAsking(t *testing.T) {
 	<-lock.Context().Done()
 	expect(t, lock.Check(background), ErrLost)
 	expect(t, lock.Unlock(), ErrLost)
+	counts, err := client.Stats(background)
+	expect(t, err, nil)
+	if counts.Acquired != 1 || counts.Lost != 1 || counts.Broken != 1 || counts.Released != 0 ||
+		counts.Hold.Count != 1 || counts.LeastLeftMs != nil {
+		t.Fatal(counts)
+	}
 }
 
 func TestKilledHelper(t *testing.T) {

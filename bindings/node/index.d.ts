@@ -74,6 +74,36 @@ export interface Place {
   lease_left_ms: number | null;
 }
 
+/** How long something took. `buckets[i]` counts what took less than 2^i microseconds and not less than half of that. */
+export interface Histogram {
+  count: number;
+  total_us: number;
+  max_us: number;
+  buckets: number[];
+}
+
+/** The counts of all locks since the helper started; docs/metrics.md of Holdfast explains them. */
+export interface Stats {
+  acquired: number;
+  busy: number;
+  timeouts: number;
+  canceled: number;
+  failed: number;
+  released: number;
+  lost: number;
+  /** Of `lost`: somebody took it away. */
+  broken: number;
+  connected: number;
+  sessions_lost: number;
+  renewals: number;
+  renewals_late: number;
+  /** The least that was ever left of the lease while a lock was held; null where there is no lease. */
+  least_left_ms: number | null;
+  wait: Histogram;
+  hold: Histogram;
+  round_trip: Histogram;
+}
+
 export interface ClientOptions {
   /** The store; without it $HOLDFAST_URL, or a file of this user. */
   url?: string;
@@ -100,6 +130,8 @@ export class Client implements AsyncDisposable {
   breakLock(name: string, token: bigint | string): Promise<void>;
   /** Does this token hold the lock now? For the resource that the lock protects. */
   isHeld(name: string, token: bigint | string): Promise<boolean>;
+  /** What the helper has counted since it started, for metrics. */
+  stats(): Promise<Stats>;
   /** The URL of the store, without passwords. */
   where(): Promise<string>;
   /** Releases everything and ends the helper. */
@@ -122,4 +154,5 @@ export const list: Client["list"];
 export const ask: Client["ask"];
 export const breakLock: Client["breakLock"];
 export const isHeld: Client["isHeld"];
+export const stats: Client["stats"];
 export const where: Client["where"];

@@ -185,6 +185,7 @@ static int open_client(const char *url, const struct hf_options *given,
     client = calloc(1, sizeof *client);
     if (client == NULL)
         goto fail;
+    hf_stats_init(&client->all_stats);
     r = open_url(client, url, &options, errmsg);
     if (r < 0)
         goto fail;

@@ -76,6 +76,7 @@ struct hf_client {
     _Atomic(hf_time) alive_until;
 
     struct hf_client_stats stats;
+    struct hf_stats        all_stats; /* of all handles, freed ones included */
 };
 
 extern const struct hf_drive_ops hf_client_ops;

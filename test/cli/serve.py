@@ -170,6 +170,25 @@ def others_see_the_program(t):
 
 
 @case
+def statistics_count_all_locks(t):
+    """Released and lost ones, too, and the buckets add up."""
+    with helper(t) as h:
+        lock = h.hold("a")
+        t.equal(h.call("acquire", name="a", timeout_ms=0)["error"], "HF_EBUSY")
+        h.call("release", lock=lock)
+        h.hold("b")
+        t.equal(t.run("break", "--yes", "b").code, 0, "break")
+        h.next("lost", name="b")
+        counts = h.call("stats")
+        t.equal({name: counts[name] for name in ("acquired", "released", "busy", "lost", "broken", "timeouts")},
+                {"acquired": 2, "released": 1, "busy": 1, "lost": 1, "broken": 1, "timeouts": 0}, "counts")
+        for name in ("wait", "hold"):
+            t.equal(sum(counts[name]["buckets"]), counts[name]["count"], name)
+            t.equal(counts[name]["count"], 2, name)
+        t.equal(counts["least_left_ms"], None, "a file has no lease")
+
+
+@case
 def a_broken_lock_is_lost(t):
     with helper(t) as h:
         lock = h.hold("a")

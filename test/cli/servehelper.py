@@ -19,6 +19,8 @@ FIELDS = {  # of each event besides time and event, in order
     "failed": ["id", "error", "text"], "released": ["id", "lock", "name", "error"],
     "place": ["lock", "name", "ahead"], "renewed": DEADLINE, "asked": ["lock", "name", "reason"],
     "lost": ["lock", "name", "why"],
+    "stats": ["id", "acquired", "busy", "timeouts", "canceled", "failed", "released", "lost", "broken", "connected",
+              "sessions_lost", "renewals", "renewals_late", "least_left_ms", "wait", "hold", "round_trip"],
 }
 
 

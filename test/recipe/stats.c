@@ -84,6 +84,14 @@ static void test_a_thousand_turns_add_up(void **state)
     }
     assert_int_equal(scrape(workers), THREADS * TURNS);
 
+    struct hf_stats all;
+    hf_lock_free(workers[0].lock);
+    hf_get_all_stats(client, &all, sizeof all);
+    assert_int_equal(all.acquired, THREADS * TURNS);
+    assert_int_equal(all.released, THREADS * TURNS);
+    assert_int_equal(sum_of(&all.wait), all.acquired);
+    assert_int_equal(sum_of(&all.hold), all.released);
+    assert_int_equal(all.lost + all.busy + all.timeouts + all.failed, 0);
     hf_get_client_stats(client, &stats, sizeof stats);
     assert_true(stats.connected >= 1);
     assert_int_equal(stats.lost, 0);

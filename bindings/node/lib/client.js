@@ -146,6 +146,12 @@ class Client {
     }
   }
 
+  // What the helper has counted since it was started.
+  async stats() {
+    const { time, event, id, ...counts } = await this.#ask({ op: "stats" });
+    return counts;
+  }
+
   // The URL of the store, without passwords.
   async where() {
     return (await this.#open().helper.ready).url;

@@ -13,6 +13,7 @@ const list = (name) => client.list(name);
 const ask = (name, reason) => client.ask(name, reason);
 const breakLock = (name, token) => client.breakLock(name, token);
 const isHeld = (name, token) => client.isHeld(name, token);
+const stats = () => client.stats();
 const where = () => client.where();
 
 module.exports = {
@@ -22,6 +23,7 @@ module.exports = {
   ask,
   breakLock,
   isHeld,
+  stats,
   where,
   Client,
   Lock,

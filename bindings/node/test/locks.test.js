@@ -47,6 +47,19 @@ test("request() calls the function while the lock is held", async () => {
   assert.deepEqual(await holdfast.list("r"), []);
 });
 
+test("statistics count all locks of the client", async () => {
+  const client = new Client();
+  await (await client.lock("counted")).release();
+  const lock = await client.lock("counted");
+  await client.breakLock("counted", lock.token);
+  await until("it is lost", () => !lock.held);
+  const counts = await client.stats();
+  assert.deepEqual([counts.acquired, counts.released, counts.lost, counts.broken, counts.busy], [2, 1, 1, 1, 0]);
+  assert.equal(counts.hold.buckets.reduce((sum, count) => sum + count), counts.hold.count);
+  assert.ok(counts.hold.max_us > 0 && counts.least_left_ms === null);
+  await client.close();
+});
+
 test("await using releases at the end of the block", async () => {
   const dispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
   const lock = await holdfast.lock("u");

@@ -154,6 +154,67 @@ void answer_renewed(struct serve *serve)
     out_put(&serve->out, &line, OUT_RENEWED, 0);
 }
 
+/* ---- Statistics ----------------------------------------------------------------- */
+
+/* Without the empty buckets at the end. */
+static void put_histogram(struct json *json, const char *name,
+                          const struct hf_histogram *histogram)
+{
+    size_t used = HF_BUCKETS;
+
+    while (used > 0 && histogram->bucket[used - 1] == 0)
+        used--;
+    json_open(json, name, '{');
+    json_number(json, "count", (int64_t)histogram->count);
+    json_number(json, "total_us", (int64_t)histogram->total_us);
+    json_number(json, "max_us", (int64_t)histogram->max_us);
+    json_open(json, "buckets", '[');
+    for (size_t i = 0; i < used; i++)
+        json_number(json, NULL, (int64_t)histogram->bucket[i]);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+void answer_stats(struct serve *serve, int64_t id)
+{
+    struct event_line      line;
+    struct hf_stats        stats;
+    struct hf_client_stats client;
+
+    if (!begin(serve, &line, "stats"))
+        return;
+    hf_get_all_stats(serve->client, &stats, sizeof stats);
+    hf_get_client_stats(serve->client, &client, sizeof client);
+    put_id(&line, id);
+    const struct {
+        const char *name;
+        uint64_t    count;
+    } counts[] = {
+        { "acquired", stats.acquired },
+        { "busy", stats.busy },
+        { "timeouts", stats.timeouts },
+        { "canceled", stats.canceled },
+        { "failed", stats.failed },
+        { "released", stats.released },
+        { "lost", stats.lost },
+        { "broken", stats.broken },
+        { "connected", client.connected },
+        { "sessions_lost", client.lost },
+        { "renewals", client.renewals },
+        { "renewals_late", client.late },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        json_number(&line.json, counts[i].name, (int64_t)counts[i].count);
+    if (stats.least_left != INT64_MAX)
+        json_number(&line.json, "least_left_ms", stats.least_left / 1000);
+    else
+        json_null(&line.json, "least_left_ms");
+    put_histogram(&line.json, "wait", &stats.wait);
+    put_histogram(&line.json, "hold", &stats.hold);
+    put_histogram(&line.json, "round_trip", &client.round_trip);
+    out_put(&serve->out, &line, OUT_SINGLE, 0);
+}
+
 /* ---- Questions ------------------------------------------------------------------ */
 
 static void tell_entry(struct serve *serve, int64_t id, const struct hf_entry *entry)

@@ -32,6 +32,7 @@ static int ask_store(struct hf_client *client, struct question *question)
         return hf_break(client, request->name, request->token, SESSION_PATIENCE_MS);
     case REQUEST_ACQUIRE:
     case REQUEST_RELEASE:
+    case REQUEST_STATS:
         break; /* these wait for nothing */
     }
     return HF_EINVAL;

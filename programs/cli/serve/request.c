@@ -52,6 +52,7 @@ static const struct form {
     { "check", REQUEST_CHECK, 0, BIT(LOCK) | BIT(NAME) | BIT(TOKEN) },
     { "list", REQUEST_LIST, 0, BIT(NAME) },
     { "ask", REQUEST_ASK, BIT(NAME), BIT(NAME) | BIT(REASON) },
+    { "stats", REQUEST_STATS, 0, 0 },
     { "break", REQUEST_BREAK, BIT(NAME) | BIT(TOKEN), BIT(NAME) | BIT(TOKEN) },
 };
 

@@ -18,6 +18,7 @@ enum request_op {
     REQUEST_LIST,
     REQUEST_ASK,
     REQUEST_BREAK,
+    REQUEST_STATS,
 };
 
 enum request_kind { KIND_MUTEX, KIND_READER, KIND_WRITER, KIND_SEMAPHORE, KIND_CLAIM };

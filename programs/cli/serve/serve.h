@@ -121,6 +121,7 @@ void answer_released(struct serve *serve, const struct serve_lock *lock, int err
 void answer_place(struct serve *serve, const struct serve_lock *lock, int64_t ahead);
 void answer_asked(struct serve *serve, const struct serve_lock *lock, const char *reason);
 void answer_renewed(struct serve *serve);
+void answer_stats(struct serve *serve, int64_t id);
 
 /* As much of the answer as is wanted now; false: there is more. */
 bool answer_question(struct serve *serve, struct question *question);

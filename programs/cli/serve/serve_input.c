@@ -33,6 +33,9 @@ static void carry_out(struct serve *serve, const struct request *request)
     case REQUEST_BREAK:
         lock_question(serve, request);
         break;
+    case REQUEST_STATS:
+        answer_stats(serve, request->id);
+        break;
     }
 }
 

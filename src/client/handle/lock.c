@@ -53,7 +53,7 @@ static int make_lock(struct hf_client *client, const char *name,
     lock->ops = &hf_plain_ops;
     lock->job.hold.shape = *shape;
     hf_published_init(&lock->published);
-    hf_stats_init(&lock->counts);
+    hf_stats_init(&lock->counts.stats);
     hf_asked_init(&lock->asked);
     hf_lock_link(lock, HF_LIST_LOCKS, &client->locks);
     *ret = lock;

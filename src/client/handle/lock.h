@@ -144,7 +144,7 @@ void hf_asked_reset(struct hf_lock *lock);
 
 /* stats.c.  count(): the state changed.  renewed(): before alive_until changes.
  * publish(): after a turn. */
-void hf_stats_init(struct hf_counts *counts);
+void hf_stats_init(struct hf_stats *stats);
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
                     int why);
 void hf_stats_renewed(struct hf_client *client);

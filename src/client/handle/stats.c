@@ -17,16 +17,13 @@ static void count_failure(struct hf_stats *stats, int why)
 }
 
 /* How much of the lease is left, just before it is renewed or the lock is released. */
-static void note_left(struct hf_lock *lock, hf_time now)
+static void note_left(struct hf_stats *stats, hf_time until, hf_time now)
 {
-    hf_time  until = atomic_load(&lock->client->alive_until);
-    int64_t *least = &lock->counts.stats.least_left;
-
     if (until == HF_NEVER)
         return;
     int64_t left = until > now ? (until - now) / 1000 : 0;
-    if (left < *least)
-        *least = left;
+    if (left < stats->least_left)
+        stats->least_left = left;
 }
 
 /* Its place was gone, but its session lived. */
@@ -35,22 +32,24 @@ static bool was_broken(const struct hf_lock *lock)
     return lock->job.hold.away && lock->counts.losses == lock->client->engine.losses;
 }
 
-void hf_stats_init(struct hf_counts *counts)
+void hf_stats_init(struct hf_stats *stats)
 {
-    counts->stats.least_left = INT64_MAX;
+    stats->least_left = INT64_MAX;
 }
 
 void hf_stats_renewed(struct hf_client *client)
 {
     hf_time now = hf_now();
-    hf_time left = atomic_load(&client->alive_until) - now;
+    hf_time until = atomic_load(&client->alive_until);
     bool    held = client->held != NULL;
 
     for (struct hf_lock *lock = client->held; lock != NULL;
          lock = hf_lock_next(lock, HF_LIST_HELD))
-        note_left(lock, now);
+        note_left(&lock->counts.stats, until, now);
+    if (held)
+        note_left(&client->all_stats, until, now);
     client->stats.renewals += held;
-    client->stats.late += held && left < client->store->lease / 2;
+    client->stats.late += held && until - now < client->store->lease / 2;
 }
 
 void hf_stats_publish(struct hf_client *client)
@@ -60,35 +59,62 @@ void hf_stats_publish(struct hf_client *client)
     client->stats.round_trip = client->engine.round_trip;
 }
 
+/* A handle that changes from one state to another, at a moment. */
+struct change {
+    enum hf_state before, after;
+    int           why;
+    hf_time       waited, held; /* for how long, if it did */
+    hf_time       until, now;
+    bool          broken;
+};
+
+static void count(struct hf_stats *stats, const struct change *change)
+{
+    if (change->before == HF_WAITING && change->after != HF_HELD)
+        count_failure(stats, change->why);
+    if (change->after == HF_HELD) {
+        stats->acquired++;
+        hf_histogram_add(&stats->wait, change->waited);
+    }
+    if (change->before == HF_HELD) {
+        note_left(stats, change->until, change->now);
+        hf_histogram_add(&stats->hold, change->held);
+    }
+    if (change->after == HF_LOST) {
+        stats->lost++;
+        stats->broken += change->broken;
+    } else if (change->before == HF_HELD)
+        stats->released++;
+}
+
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
                     int why)
 {
     struct hf_counts *counts = &lock->counts;
-    struct hf_stats  *stats = &counts->stats;
+    struct hf_client *client = lock->client;
     hf_time           now = hf_now();
 
     assert(before != after);
     assert(before != HF_LOST || after != HF_HELD); /* lost stays lost */
+    struct change change = {
+        .before = before,
+        .after = after,
+        .why = why,
+        /* An inner handle never waited. */
+        .waited = before == HF_WAITING ? now - counts->wanted : 0,
+        .held = now - counts->held,
+        .until = atomic_load(&client->alive_until),
+        .now = now,
+        .broken = was_broken(lock),
+    };
+    count(&counts->stats, &change);
+    count(&client->all_stats, &change);
     if (after == HF_WAITING)
         counts->wanted = now;
-    if (before == HF_WAITING && after != HF_HELD)
-        count_failure(stats, why);
     if (after == HF_HELD) {
-        stats->acquired++;
-        /* An inner handle never waited. */
-        hf_histogram_add(&stats->wait, before == HF_WAITING ? now - counts->wanted : 0);
         counts->held = now;
-        counts->losses = lock->client->engine.losses;
+        counts->losses = client->engine.losses;
     }
-    if (before == HF_HELD)
-        note_left(lock, now);
-    if (before == HF_HELD)
-        hf_histogram_add(&stats->hold, now - counts->held);
-    if (after == HF_LOST) {
-        stats->lost++;
-        stats->broken += was_broken(lock);
-    } else if (before == HF_HELD)
-        stats->released++;
 }
 
 /* The caller's struct may come from an older header, or from a newer one. */
@@ -108,6 +134,18 @@ void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
     if (hf_client_begin(hf_lock_client(lock), &cancel) == 0) {
         stats = lock->counts.stats;
         hf_client_end(lock->client, cancel);
+    }
+    copy_stats(&stats, sizeof stats, ret, size);
+}
+
+void hf_get_all_stats(struct hf_client *client, struct hf_stats *ret, size_t size)
+{
+    struct hf_stats stats = { 0 };
+    int             cancel;
+
+    if (hf_client_begin(client, &cancel) == 0) {
+        stats = client->all_stats;
+        hf_client_end(client, cancel);
     }
     copy_stats(&stats, sizeof stats, ret, size);
 }

@@ -20,6 +20,7 @@ from ._election import Election
 from ._fence import fence_file
 from ._inspect import Entry, Finding, ask, break_, doctor, inspect, inspect_async, verify, watch
 from ._locks import Claim, Lock, ReadLock, Semaphore, WriteLock
+from ._stats import Histogram, Stats
 
 __version__ = "0.1.0"
 library_version = _c.text(_c.lib.hf_version())
@@ -27,8 +28,8 @@ stores = tuple(_c.text(_c.lib.hf_stores()).split())
 
 __all__ = [
     "AllOf", "BaseLock", "Claim", "Client", "DeadlockError", "Election", "Entry", "Finding",
-    "ForkedError", "HoldfastError", "InvalidArgument", "Lock", "LockBusy", "LockCanceled",
-    "LockLost", "LockMismatch", "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore",
+    "ForkedError", "Histogram", "HoldfastError", "InvalidArgument", "Lock", "LockBusy", "LockCanceled",
+    "LockLost", "LockMismatch", "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore", "Stats",
     "StoreDenied", "StoreDown", "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor",
     "fence_file", "inspect", "inspect_async", "load", "shared_client", "verify", "watch",
 ]

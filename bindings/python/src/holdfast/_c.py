@@ -128,6 +128,17 @@ class Stats(Structure):
     ]
 
 
+class ClientStats(Structure):
+    """struct hf_client_stats"""
+    _fields_ = [
+        ("connected", c_uint64),
+        ("lost", c_uint64),
+        ("renewals", c_uint64),
+        ("late", c_uint64),
+        ("round_trip", Histogram),
+    ]
+
+
 ON_ELECTED = CFUNCTYPE(None, c_void_p, c_uint64, c_void_p)
 ON_DEPOSED = CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 ON_LEADER = CFUNCTYPE(None, c_void_p, POINTER(Entry), c_void_p)
@@ -199,7 +210,8 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {  # name: result, arguments...
     "hf_ask": (c_int, Pointer, c_char_p, c_char_p, c_int64),
     "hf_asked": (c_bool, Pointer, c_char_p, c_size_t),
     "hf_ask_fd": (c_int, Pointer),
-    "hf_get_stats": (None, Pointer, POINTER(Stats), c_size_t),
+    "hf_get_all_stats": (None, Pointer, POINTER(Stats), c_size_t),
+    "hf_get_client_stats": (None, Pointer, POINTER(ClientStats), c_size_t),
     "hf_election_new": (c_int, Pointer, c_char_p, POINTER(ElectionOptions), OUT),
     "hf_election_free": (None, Pointer),
     "hf_election_leads": (c_bool, Pointer),
@@ -222,7 +234,7 @@ LEFT_OUT = {
     "hf_store_watch_free": "likewise",
     "hf_history": "holdfast history --json tells it",
     "hf_history_report_free": "likewise",
-    "hf_get_client_stats": "lock.stats counts for each lock",
+    "hf_get_stats": "client.stats counts all its locks",
     "hf_lifeline": "for guardians, which the command has",
     "hf_session_key": "for guardians; Client(guardian=True) has one",
     "hf_end_session": "for guardians; Client(guardian=True) has one",

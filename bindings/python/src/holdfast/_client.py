@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterator, Optional, Protocol
 from . import _c, _library, _process
 from ._errors import ForkedError, InvalidArgument, error_of
 from ._owned import NOTHING, Owned, wait_until_gone
+from ._stats import Stats, stats_of
 
 
 class Freeable(Protocol):
@@ -86,6 +87,16 @@ class Client:
         """The URL of the store, without passwords."""
         self._use()
         return _c.text(_c.lib.hf_where(self))
+
+    @property
+    def stats(self) -> Stats:
+        """What this client has counted since it was opened, for metrics.
+
+        >>> with Client() as client:
+        ...     client.stats.acquired
+        0
+        """
+        return stats_of(self._use())
 
     @property
     def closed(self) -> bool:

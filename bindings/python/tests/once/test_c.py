@@ -11,10 +11,10 @@ HEADER = pathlib.Path(__file__).resolve().parents[4] / "include/holdfast.h"
 STRUCTS = {
     "hf_options": _c.Options, "hf_entry": _c.Entry, "hf_report": _c.Report,
     "hf_finding": _c.Finding, "hf_findings": _c.Findings, "hf_histogram": _c.Histogram,
-    "hf_stats": _c.Stats, "hf_election_options": _c.ElectionOptions,
+    "hf_stats": _c.Stats, "hf_client_stats": _c.ClientStats, "hf_election_options": _c.ElectionOptions,
 }
 # Of functions that the package does not use.
-UNUSED = {"hf_store_watch_options", "hf_history_entry", "hf_history_report", "hf_client_stats"}
+UNUSED = {"hf_store_watch_options", "hf_history_entry", "hf_history_report"}
 ENUMS = ("hf_error", "hf_state", "hf_link", "hf_flags", "hf_level")
 
 

@@ -170,6 +170,30 @@ while len(holdfast.inspect("exit")) < 2:
 """
 
 
+def test_statistics_of_a_client(tmp_path):
+    with holdfast.Client(f"sqlite:{tmp_path}/counted.db") as client:
+        for _ in range(2):
+            with holdfast.Lock("a", client=client):
+                pass
+        lock = holdfast.Lock("a", client=client)
+        lock.acquire()
+        assert isinstance(in_thread(lambda: holdfast.Lock("a", timeout=0, client=client).acquire()), holdfast.LockBusy)
+        holdfast.break_("a", lock.token, client=client)
+        with pytest.raises(holdfast.LockLost):
+            lock.release()
+        counts = client.stats
+        assert (counts.acquired, counts.released, counts.lost, counts.broken, counts.busy) == (3, 2, 1, 1, 1)
+        assert counts.connected == 1 and counts.sessions_lost == 0
+        assert counts.least_left == counts.wait.buckets[-1][0] == float("inf")
+        for histogram in (counts.wait, counts.hold):
+            assert histogram.count == histogram.buckets[-1][1] == 3
+            assert histogram.longest <= histogram.total
+        limit = min(limit for limit, below in counts.wait.buckets if below == 3)
+        assert limit / 2 <= counts.wait.longest < limit
+    with pytest.raises(holdfast.HoldfastError):
+        client.stats
+
+
 def test_interpreter_ends():
     """With a lock held, a daemon thread that waits, and an election."""
     done = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True, timeout=60)
