@@ -257,6 +257,22 @@ def a_claim_is_granted_between_claims_of_other_programs(t):
 
 
 @case
+def no_other_kind_is_granted_beside_a_claim_of_another_program(t):
+    settle(t, at(prefix="kinds"))
+    kinds = ["-x"], ["-s"], ["--slots", "3"], ["--slots", "3", "--weight", "2"], []
+    with server.client() as link:
+        for kind in kinds:
+            link.call("SET", "{kinds}:claim:job", "theirs", "NX", "PX", 600000)
+            for wait in (["-n"], ["-w", "9"]):
+                done = t.run("run", *wait, *kind, "job", "--", "echo", "mine")
+                t.equal((done.code, done.out), (64, ""), (kind, done.err))
+                t.contains(done.err, "is in use as a claim")
+            link.call("DEL", "{kinds}:claim:job")
+            done = t.run("run", "-n", *kind, "job", "--", "echo", "mine")
+            t.equal((done.code, done.out), (0, "mine\n"), (kind, done.err))
+
+
+@case
 def a_command_whose_claim_was_taken_is_no_success(t):
     """It ends before the next heartbeat, so the release is the first to find out."""
     settle(t, at(ttl="60s", prefix="taken"))

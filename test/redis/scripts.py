@@ -265,6 +265,34 @@ def a_claim_is_ours_only_while_its_key_is():
 
 
 @case
+def a_claim_of_another_program_excludes_every_other_kind():
+    """With the fast path and without; but it changes nothing for places that are there already."""
+    there = space()
+    a, b = sessions(there)
+    key, kinds = there.claim("c"), (("1", 1), ("5", 2), (str(MANY), 1), (str(MANY), MANY))
+    for kind, weight in kinds:
+        for watched in (False, True):
+            if watched:
+                b.watch("c")
+            there.link.call("SET", key, "somebody", "PX", 60_000)
+            for only_free in (0, 1):
+                refused = a.enter(1, "c", weight, kind, only_free)
+                assert refused[:2] == (4, "1c") and there.holders("c") == [], (kind, refused)
+            there.link.call("DEL", key)
+            mine = a.enter(1, "c", weight, kind)
+            assert mine.state == "g", (kind, mine)
+            waits = b.enter(1, "c", weight, kind) if weight == int(kind) else None
+            there.link.call("SET", key, "somebody", "PX", 60_000)
+            assert a.enter(1, "c", weight, kind).seq == mine.seq, "the answer was lost"
+            assert waits is None or b.enter(1, "c", weight, kind).seq == waits.seq
+            assert a.enter(2, "c", weight, kind)[:2] == (4, "1c")
+            assert a.leave(1, "c") == [0, 0] and waits is None or b.leave(1, "c") == [0, 0]
+            there.link.call("SET", key, claim_value("0" * 16 + ":1", "1" * 16))  # nobody has it
+            assert a.enter(1, "c", weight, kind).state == "g", kind
+            assert a.leave(1, "c") == [0, 0]
+
+
+@case
 def values_of_other_programs_are_never_taken_for_ours():
     there = space()
     a = there.session()
@@ -339,7 +367,7 @@ def the_cost_of_a_call_does_not_grow_with_the_queue():
 def a_free_lock_takes_a_handful_of_commands():
     there = space()
     a = there.session()
-    assert sum(work(there, lambda: a.enter(1, "m")).values()) == 1 + 4
+    assert sum(work(there, lambda: a.enter(1, "m")).values()) == 1 + 5
     assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 4
 
 
@@ -349,7 +377,7 @@ def a_handover_takes_a_dozen_commands():
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
     for id in range(2, 20):
-        assert sum(work(there, lambda id=id: b.enter(id, "m")).values()) == 1 + 5
+        assert sum(work(there, lambda id=id: b.enter(id, "m")).values()) == 1 + 6
     assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 10
     assert b.read(2, "m").state == "g"
 

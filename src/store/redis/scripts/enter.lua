@@ -23,6 +23,14 @@ local function refused(wait)
            wait or patience() }
 end
 
+-- Does another program have the claim of that name?  The call does not name its key, which rarely
+-- exists: a cluster that is moving the slot would refuse the call.  It refuses this GET instead if
+-- it may have moved the key already, and the lock is granted all the same.
+local function claimed_by_others()
+  local value = redis.pcall('GET', with_prefix('claim:' .. name))
+  return type(value) == 'string' and not match(value, CLAIM)
+end
+
 local before = call('HGET', state, 't\n' .. owner)
 if before then -- a repeat: the answer was lost
   local p = own_place(owner, before, KEYS[5])
@@ -41,6 +49,7 @@ if (line.kind ~= kind or not granted) and sweep() then -- dead sessions may have
   granted = fits(line, line.waiting, weight)
 end
 if line.kind ~= kind then return { 4, line.kind } end
+if kind ~= '1c' and claimed_by_others() then return { 4, '1c' } end
 if not granted then
   local most = tonumber(limit)
   if most < 0 then return refused() end

@@ -28,7 +28,8 @@ local now
 if quick then
   local t = call('TIME')
   now = t[1] .. (#t[2] == 6 and t[2] or sub('00000' .. t[2], -6))
-  quick = sub(session, 1, 16) > now and (not f[4] or f[4] <= now)
+  quick = sub(session, 1, 16) > now and (not f[4] or f[4] <= now) and
+          not redis.pcall('GET', sub(state, 1, -6) .. 'claim:' .. name) -- see claimed_by_others()
 end
 
 if quick and not f[5] then -- fits(): an empty line; no weight exceeds the capacity
