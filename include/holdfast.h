@@ -59,6 +59,8 @@
  * return HF_EFORK and do nothing, and nothing the child does can end the parent's
  * locks.  In the child, a lock that the parent held is HF_LOST, with HF_EFORK from
  * hf_why(); all others are HF_IDLE.  exec() closes all descriptors of the library.
+ * All this is true as well for a child of _Fork() or clone(), which run no fork handlers
+ * (Linux 4.14 or later), except that such a child keeps the descriptors until exec().
  *
  * Signals and output.  The library installs no signal handlers, never prints, and never
  * exits.  A SIGPIPE or SIGXFSZ that it causes does not reach your program: a file that

@@ -8,12 +8,16 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t  once = PTHREAD_ONCE_INIT;
-static atomic_uint     generation;
+static atomic_uint     last;      /* number that was given */
+static atomic_uint     inherited; /* the generation, without install()'s page */
+static atomic_uint    *generation = &inherited; /* 0: this process has yet to look */
 static int            *guarded;
 static size_t          count, room;
 static int             cancel; /* cancel state of the thread that has the mutex */
@@ -25,6 +29,7 @@ static void take_guard(void)
 {
     int state;
 
+    (void)hf_fork_generation(); /* this may be a child that ran no handler */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     pthread_mutex_lock(&mutex);
     cancel = state;
@@ -71,33 +76,71 @@ static void give_low(void)
 
 /* ---- Forking -------------------------------------------------------------------- */
 
-static void in_child(void)
+static void forget_parent(void)
 {
     free_low(); /* the threads that need them are not here */
     takers = 0;
+    count = 0;
+}
+
+static unsigned next_number(void)
+{
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
+static void in_child(void)
+{
     for (size_t i = 0; i < count; i++)
         close(guarded[i]);
-    count = 0;
-    atomic_fetch_add(&generation, 1);
+    forget_parent();
+    atomic_store(generation, next_number());
     give_guard();
 }
 
+/* _Fork() and clone() run no handler, but in their children, too, the kernel has emptied
+ * this page (since Linux 4.14).  A process id would not do: it may be the parent's, in
+ * another PID namespace. */
 static void install(void)
 {
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void  *page =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0)
+        generation = page;
+    else if (page != MAP_FAILED)
+        munmap(page, size);
     pthread_atfork(take_guard, give_guard, in_child);
+}
+
+/* In such a child the numbers on the list may be those of other files by now, so none is
+ * closed.  If a thread of the parent had the mutex, it is lost here, as malloc()'s is. */
+static unsigned first_look(void)
+{
+    unsigned unknown = 0, number = next_number();
+    bool     locked = pthread_mutex_trylock(&mutex) == 0;
+
+    if (locked && atomic_load(generation) == 0) /* else another thread was faster */
+        forget_parent();
+    if (!atomic_compare_exchange_strong(generation, &unknown, number))
+        number = unknown;
+    if (locked)
+        pthread_mutex_unlock(&mutex);
+    return number;
 }
 
 unsigned hf_fork_generation(void)
 {
     pthread_once(&once, install);
-    return atomic_load(&generation);
+    unsigned known = atomic_load(generation);
+
+    return known != 0 ? known : first_look();
 }
 
 void hf_fork_pause(void)
 {
     int error = errno;
 
-    pthread_once(&once, install);
     take_guard();
     take_low();
     errno = error;

@@ -24,8 +24,9 @@
 #ifndef HF_FORK_H
 #define HF_FORK_H
 
-/* A number that changes in every forked child.  Compare it with the one remembered in
- * hf_open() to learn whether this is a child. */
+/* A number that changes in every child, also in one of _Fork() or clone(), which run no
+ * fork handlers.  Compare it with the one remembered in hf_open() to learn whether this
+ * is a child. */
 unsigned hf_fork_generation(void);
 
 /* A thread that forks waits from pause() to resume(), so keep that short.  The calling

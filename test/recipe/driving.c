@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -257,15 +259,20 @@ static int call_everything(struct hf_client *client, struct hf_lock *lock)
     return wrong;
 }
 
-static void test_a_forked_child_is_refused_and_ends_no_session(void **state)
+/* As _Fork() does it: without fork handlers. */
+static pid_t raw_fork(void)
+{
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void child_is_refused(pid_t (*make_child)(void))
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
     struct hf_lock *lock = recipe_mutex(client, name), *rival = recipe_mutex(other, name);
 
-    (void)state;
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
-    pid_t child = fork();
+    pid_t child = make_child();
     if (child == 0)
         _exit(call_everything(client, lock));
     int status;
@@ -279,6 +286,13 @@ static void test_a_forked_child_is_refused_and_ends_no_session(void **state)
     assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
     hf_close(client);
     hf_close(other);
+}
+
+static void test_a_forked_child_is_refused_and_ends_no_session(void **state)
+{
+    (void)state;
+    child_is_refused(fork);
+    child_is_refused(raw_fork);
 }
 
 static void test_bad_options_are_refused(void **state)

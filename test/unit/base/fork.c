@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,10 +30,16 @@ static int some_fd(void)
     return fd;
 }
 
-/* Does `check` hold in a child? */
-static bool in_child(bool (*check)(const void *data), const void *data)
+/* As _Fork() does it: without fork handlers. */
+static pid_t raw_fork(void)
 {
-    pid_t pid = fork();
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static bool holds_in(pid_t (*make_child)(void), bool (*check)(const void *data),
+                     const void *data)
+{
+    pid_t pid = make_child();
     int   status;
 
     assert_true(pid >= 0);
@@ -39,6 +47,17 @@ static bool in_child(bool (*check)(const void *data), const void *data)
         _exit(check(data) ? 0 : 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Does `check` hold in a child? */
+static bool in_child(bool (*check)(const void *data), const void *data)
+{
+    return holds_in(fork, check, data);
+}
+
+static bool in_raw_child(bool (*check)(const void *data), const void *data)
+{
+    return holds_in(raw_fork, check, data);
 }
 
 static void guard(int fd)
@@ -255,7 +274,8 @@ static bool another_in_child_too(const void *data)
 {
     unsigned mine = hf_fork_generation();
 
-    return another(data) && in_child(another, &mine) && in_child(another, data);
+    return another(data) && in_child(another, &mine) && in_child(another, data) &&
+           in_raw_child(another, &mine) && in_raw_child(another, data);
 }
 
 static void test_every_generation_has_its_own_number(void **state)
@@ -264,7 +284,61 @@ static void test_every_generation_has_its_own_number(void **state)
 
     (void)state;
     assert_true(in_child(another_in_child_too, &mine));
+    assert_true(in_raw_child(another_in_child_too, &mine));
     assert_int_equal(hf_fork_generation(), mine);
+}
+
+static void *generation_of_thread(void *data)
+{
+    *(unsigned *)data = hf_fork_generation();
+    return NULL;
+}
+
+static bool same_in_all_threads(const void *data)
+{
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    unsigned  seen[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, generation_of_thread, &seen[i]) != 0)
+            return false;
+    bool same = another(data);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        same = same && seen[i] == hf_fork_generation();
+    }
+    return same;
+}
+
+/* They may notice at the same time that this is a child. */
+static void test_all_threads_of_a_child_see_one_number(void **state)
+{
+    unsigned mine = hf_fork_generation();
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        assert_true(in_raw_child(same_in_all_threads, &mine));
+}
+
+/* It closed the parent's descriptor, and a file of its own has that number now. */
+static bool keeps_its_own(const void *data)
+{
+    int fd = *(const int *)data;
+
+    close(fd);
+    return dup2(STDIN_FILENO, fd) == fd && in_child(still_open, &fd) &&
+           hf_fork_generation() != 0 && is_open(fd);
+}
+
+static void test_a_raw_child_keeps_its_own_files(void **state)
+{
+    int fd = some_fd();
+
+    (void)state;
+    guard(fd);
+    assert_true(in_raw_child(keeps_its_own, &fd));
+    hf_fork_close(fd);
 }
 
 int main(void)
@@ -279,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_a_low_descriptor_of_the_program_stays),
         cmocka_unit_test(test_a_child_has_its_low_descriptors_closed),
         cmocka_unit_test(test_every_generation_has_its_own_number),
+        cmocka_unit_test(test_all_threads_of_a_child_see_one_number),
+        cmocka_unit_test(test_a_raw_child_keeps_its_own_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
