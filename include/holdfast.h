@@ -877,7 +877,8 @@ HF_API HF_CHECK int hf_election_new(struct hf_client *client, const char *name,
  * callbacks.  Does not call `deposed`: you know. */
 HF_API void hf_election_free(struct hf_election *election);
 
-/* Do I lead?  By the clock, like hf_left_ms(). */
+/* Do I lead?  By the clock, like hf_left_ms().  Not after hf_election_resign(), even if
+ * `deposed` is yet to be called. */
 HF_API bool hf_election_leads(const struct hf_election *election);
 
 /* The mutex behind the election, for hf_token(), hf_left_ms() and hf_lost_fd(). */

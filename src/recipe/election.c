@@ -21,7 +21,7 @@ struct hf_election {
     struct hf_election_options options;
     atomic_bool                leads;
     atomic_bool                takes_part; /* or wants to */
-    atomic_bool                resigns;    /* the callback has not seen it yet */
+    atomic_bool                resigns;    /* until a callback has deposed it */
     uint64_t leader;   /* token of the last `leader` callback; callbacks only */
     bool     reported; /* `leader` was called before */
 };
@@ -82,7 +82,7 @@ static void on_idle(struct hf_election *election, int why)
 /* Even if the user has joined again meanwhile: then the candidate queues at the end. */
 static void step_down(struct hf_election *election)
 {
-    if (!atomic_exchange(&election->resigns, false))
+    if (!election->resigns)
         return;
     if (election->leads) {
         depose(election, 0);
@@ -90,6 +90,7 @@ static void step_down(struct hf_election *election)
     } else if (!election->takes_part) {
         (void)hf_cancel(election->lock); /* it may be about to queue again */
     }
+    election->resigns = false; /* last: hf_election_leads() looks at both */
 }
 
 /* The lock has changed. */
@@ -216,7 +217,8 @@ void hf_election_free(struct hf_election *election)
 
 bool hf_election_leads(const struct hf_election *election)
 {
-    return election != NULL && election->leads && hf_left_ms(election->lock) > 0;
+    return election != NULL && election->leads && !election->resigns &&
+           hf_left_ms(election->lock) > 0;
 }
 
 struct hf_lock *hf_election_lock(struct hf_election *election)

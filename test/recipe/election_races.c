@@ -51,6 +51,36 @@ static void test_resigning_and_joining_at_once_passes_leadership_on(void **state
     candidate_leave(&crowd[1]);
 }
 
+/* Also before a callback can say so, and if it has joined again. */
+static void test_a_leader_that_has_resigned_does_not_lead(void **state)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client;
+    struct candidate  me;
+
+    (void)state;
+    options.flags = HF_NO_KEEPER;
+    assert_int_equal(hf_open(recipe_url(), &options, &client), 0);
+    candidate_join_in(&me, client, recipe_name());
+    int64_t end = recipe_ms() + 10000;
+    while (me.elected == 0 && recipe_ms() < end)
+        assert_int_equal(hf_process(client), 0);
+    assert_true(hf_election_leads(me.election));
+    uint64_t token = me.token;
+    assert_int_equal(hf_election_resign(me.election), 0);
+    assert_false(hf_election_leads(me.election));
+    assert_int_equal(hf_election_join(me.election), 0);
+    assert_false(hf_election_leads(me.election));
+    while (me.elected == 1 && recipe_ms() < end)
+        assert_int_equal(hf_process(client), 0);
+    assert_int_equal(me.deposed, 1);
+    assert_int_equal(me.elected, 2);
+    assert_true(me.token > token);
+    assert_true(hf_election_leads(me.election));
+    hf_election_free(me.election);
+    hf_close(client);
+}
+
 static void test_an_election_freed_at_once_leaves_no_place(void **state)
 {
     const char       *name = recipe_name();
@@ -129,6 +159,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joining_and_resigning_quickly_keeps_one_place),
         cmocka_unit_test(test_resigning_and_joining_at_once_passes_leadership_on),
+        cmocka_unit_test(test_a_leader_that_has_resigned_does_not_lead),
         cmocka_unit_test(test_an_election_freed_at_once_leaves_no_place),
         cmocka_unit_test(test_a_dead_leader_is_succeeded),
         cmocka_unit_test(test_an_expired_leader_is_deposed_before_the_next_is_elected),
