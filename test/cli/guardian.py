@@ -241,11 +241,11 @@ def a_stopped_guardian_below_an_outer_one_is_dismissed(t):
 
 @case
 def no_control_group_is_left(t):
-    guardians = []
+    holders = []
 
     def hold(script):
-        guardians.append(t.guardian(t.hold("a", script=script)))
-        return t.started[-1], guardians[-1]
+        holders.append((t.hold("a", script=script), t.guardian(t.started[-1])))
+        return holders[-1]
 
     holder, guardian = hold("exec sleep 1000")
     os.kill(guardian, signal.SIGKILL)
@@ -261,8 +261,8 @@ def no_control_group_is_left(t):
 
     def none_left():  # whoever runs next removes it, once the dead guardian was reaped
         t.equal(t.run("run", "a", "true").code, 0)
-        return not any(glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)
-                       for pid in guardians if state_of(pid) == "X")
+        return not any(glob.glob(f"/sys/fs/cgroup/**/holdfast-{holder.pid}-*", recursive=True)
+                       for holder, guardian in holders if state_of(guardian) == "X")
 
     t.until("no group is left", none_left, 10)
 
@@ -279,13 +279,13 @@ def no_control_group_of_an_inner_run_is_left(t):
         t.until("the inner one runs", t.path("inner").exists)
         return holder, t.guardian(holder)
 
-    def groups(pid):
-        return glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)
+    def groups(holder):
+        return glob.glob(f"/sys/fs/cgroup/**/holdfast-{holder.pid}-*", recursive=True)
 
-    holder, first = hold()
+    holder, _ = hold()
     t.end(holder, signal.SIGKILL)
     t.until("nothing is left", lambda: not t.processes())
-    t.until("its guardian removes them", lambda: not groups(first), 10)
+    t.until("its guardian removes them", lambda: not groups(holder), 10)
 
     holder, second = hold()
     os.kill(holder.pid, signal.SIGSTOP)
@@ -296,7 +296,7 @@ def no_control_group_of_an_inner_run_is_left(t):
 
     def none_left():
         t.equal(t.run("run", "a", "true").code, 0)
-        return not groups(second)
+        return not groups(holder)
 
     t.until("no group is left", none_left, 10)
 

@@ -4,10 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -17,11 +21,15 @@
 #include <linux/magic.h>
 #include <linux/sched.h>
 
-#define NAME_SIZE 32
-
-static void group_name(char name[NAME_SIZE], pid_t pid)
+int cgroup_choose_name(struct cgroup_name *ret)
 {
-    snprintf(name, NAME_SIZE, "holdfast-%d", (int)pid);
+    uint64_t number;
+
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return -1;
+    snprintf(ret->text, sizeof ret->text, "holdfast-%d-%016" PRIx64, (int)getpid(),
+             number);
+    return 0;
 }
 
 /* Where version 2 is mounted: alone, or beside version 1. */
@@ -66,20 +74,26 @@ static int open_group(int own, const char *name)
     return openat(own, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
-int cgroup_make(pid_t pid)
+/* Another run that sweeps has it locked for a moment, before we have: then it is gone, or
+ * will be. */
+static bool may_use(int group)
 {
-    char name[NAME_SIZE];
-    int  group = -1, own = open_own();
+    return flock(group, LOCK_EX | LOCK_NB) == 0 &&
+           faccessat(group, "cgroup.kill", W_OK, 0) == 0;
+}
+
+int cgroup_make(const struct cgroup_name *name)
+{
+    int group = -1, own = open_own();
 
     if (own < 0)
         return -1;
-    group_name(name, pid);
-    if (mkdirat(own, name, 0755) == 0) {
-        group = open_group(own, name);
-        if (group < 0 || faccessat(group, "cgroup.kill", W_OK, 0) < 0) {
+    if (mkdirat(own, name->text, 0755) == 0) {
+        group = open_group(own, name->text);
+        if (group < 0 || !may_use(group)) {
             if (group >= 0)
                 close(group);
-            unlinkat(own, name, AT_REMOVEDIR);
+            unlinkat(own, name->text, AT_REMOVEDIR);
             group = -1;
         }
     }
@@ -87,15 +101,13 @@ int cgroup_make(pid_t pid)
     return group;
 }
 
-int cgroup_find(pid_t pid)
+int cgroup_find(const struct cgroup_name *name)
 {
-    char name[NAME_SIZE];
-    int  own = open_own();
+    int own = open_own();
 
     if (own < 0)
         return -1;
-    group_name(name, pid);
-    int group = open_group(own, name);
+    int group = open_group(own, name->text);
     close(own);
     return group;
 }
@@ -170,6 +182,21 @@ static int remove_group(int folder, const char *name, int depth)
     return unlinkat(folder, name, AT_REMOVEDIR);
 }
 
+/* The pid spares us a look at most groups: it is that of a holdfast, but perhaps in another
+ * namespace.  The guardian has the group locked as long as it lives. */
+static bool is_abandoned(int folder, const char *name)
+{
+    int  pid, group;
+    bool abandoned;
+
+    if (sscanf(name, "holdfast-%d", &pid) != 1 || kill(pid, 0) == 0 || errno != ESRCH ||
+        (group = open_group(folder, name)) < 0)
+        return false;
+    abandoned = flock(group, LOCK_EX | LOCK_NB) == 0;
+    close(group);
+    return abandoned;
+}
+
 /* Remove the groups in a folder whose guardians are dead, and close it; -1 is fine.  One
  * that is still in use cannot be removed. */
 static void sweep(int folder, int depth)
@@ -183,9 +210,7 @@ static void sweep(int folder, int depth)
         return;
     }
     for (int swept = 0; swept < SWEEP_MAX && (entry = readdir(dir)) != NULL;) {
-        int pid;
-        if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
-            errno == ESRCH) {
+        if (is_abandoned(folder, entry->d_name)) {
             remove_group(folder, entry->d_name, depth);
             swept++;
         }
@@ -200,10 +225,9 @@ void cgroup_sweep(int group)
         sweep(open_group(group, ".."), SWEEP_DEPTH);
 }
 
-void cgroup_drop(int group, pid_t pid)
+void cgroup_drop(int group, const struct cgroup_name *name)
 {
-    char name[NAME_SIZE];
-    int  own;
+    int own;
 
     if (group < 0)
         return;
@@ -211,10 +235,9 @@ void cgroup_drop(int group, pid_t pid)
     close(group);
     if (own < 0)
         return;
-    group_name(name, pid);
     /* The kernel counts dead processes for a moment after they were reaped. */
     for (int i = 0; i < 20; i++) {
-        if (remove_group(own, name, SWEEP_DEPTH) == 0 || errno != EBUSY)
+        if (remove_group(own, name->text, SWEEP_DEPTH) == 0 || errno != EBUSY)
             break;
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }

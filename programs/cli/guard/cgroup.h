@@ -9,11 +9,22 @@
 
 #include <sys/types.h>
 
-/* Make the group of guardian `pid`.  A descriptor of its folder, or -1. */
-int cgroup_make(pid_t pid);
+/* The name of one group, which no other ever has: containers that share a folder of
+ * groups use the same pids.  So a process that knows the name, and finds the group, has
+ * found the one that its own guardian made. */
+struct cgroup_name {
+    char text[40]; /* holdfast-PID-RANDOM; PID is for people who look */
+};
 
-/* Open the group of another guardian; -1 if there is none. */
-int cgroup_find(pid_t pid);
+/* 0, or -1 and errno: there are no random numbers. */
+int cgroup_choose_name(struct cgroup_name *ret);
+
+/* Make the group.  A descriptor of its folder, or -1.  It is locked by flock(2) until the
+ * last copy of the descriptor is closed: nobody else removes it before. */
+int cgroup_make(const struct cgroup_name *name);
+
+/* Open the group that another process of this run has made; -1 if there is none. */
+int cgroup_find(const struct cgroup_name *name);
 
 /* As fork(), of a process with one thread.  The child begins in the group if possible. */
 pid_t cgroup_fork(int group);
@@ -24,10 +35,10 @@ void cgroup_kill(int group);
 /* Move all of its processes into the group around it. */
 void cgroup_empty(int group);
 
-/* Remove groups beside it whose guardians are dead; -1 is fine. */
+/* Remove groups beside it that nobody has locked any more; -1 is fine. */
 void cgroup_sweep(int group);
 
 /* Remove it, once it is empty, and close the descriptor; -1 is fine. */
-void cgroup_drop(int group, pid_t pid);
+void cgroup_drop(int group, const struct cgroup_name *name);
 
 #endif

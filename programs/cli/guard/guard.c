@@ -9,28 +9,50 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* End all that a dead guardian left to this process. */
-static void end_orphans(pid_t guardian, pid_t command, int *status,
+static void end_orphans(const struct cgroup_name *name, pid_t command, int *status,
                         const struct tree_stuck *stuck)
 {
-    int group = cgroup_find(guardian);
+    int group = cgroup_find(name);
 
     if (group >= 0)
         cgroup_kill(group);
     tree_end(command, status, stuck);
-    cgroup_drop(group, guardian);
+    cgroup_drop(group, name);
 }
 
 /* ---- The outer guardian ------------------------------------------------------- */
+
+/* What holdfast asks of it.  These are queued, and tell who sent them. */
+#define WAKE_GUARDIAN SIGRTMIN
+#define KILL_GUARDIAN (SIGRTMIN + 1)
+
+/* False: it cannot wait for signals, or the guardian has ended. */
+static bool relay_signal(pid_t holdfast, pid_t guardian)
+{
+    sigset_t  wanted;
+    siginfo_t info;
+
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    sigaddset(&wanted, WAKE_GUARDIAN);
+    sigaddset(&wanted, KILL_GUARDIAN);
+    int signal = sigwaitinfo(&wanted, &info);
+    if (signal < 0)
+        return errno == EINTR;
+    if (signal != SIGCHLD && info.si_pid == holdfast)
+        kill(guardian, signal == KILL_GUARDIAN ? SIGKILL : SIGCONT);
+    return waitid(P_PID, (id_t)guardian, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
 
 /* A guardian exits with 0 when all is done, or nothing was started. */
 static bool was_killed(pid_t guardian)
@@ -43,7 +65,8 @@ static bool was_killed(pid_t guardian)
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-static _Noreturn void outer_live(const struct guard_plan *plan, int link)
+static _Noreturn void outer_live(const struct guard_plan  *plan,
+                                 const struct cgroup_name *group, int link)
 {
     pid_t self = getpid();
     int   status = 0;
@@ -52,13 +75,13 @@ static _Noreturn void outer_live(const struct guard_plan *plan, int link)
     settle_guardian(plan);
     pid_t guardian = fork();
     if (guardian == 0)
-        guardian_live(plan, link, self);
-    if (guardian > 0) /* holdfast has to know which process to kill if it hangs */
-        link_tell(link, GUARD_BORN, (int)guardian);
+        guardian_live(plan, group, link, self);
     close(link); /* holdfast must see the end of the guardian, not ours */
     settle_stdio(STDIN_FILENO, STDERR_FILENO);
+    while (guardian > 0 && relay_signal(plan->holder, guardian))
+        continue;
     if (guardian > 0 && was_killed(guardian))
-        end_orphans(guardian, 0, &status, NULL);
+        end_orphans(group, 0, &status, NULL);
     _exit(0);
 }
 
@@ -106,22 +129,23 @@ pid_t guard_fork(int *link)
 
 int guard_start(const struct guard_plan *plan, struct guard *ret)
 {
-    int   link;
-    pid_t self = getpid();
-    bool  outer = self == 1 || have_children();
+    struct cgroup_name group;
+    int                link;
+    pid_t              self = getpid();
+    bool               outer = self == 1 || have_children();
 
+    if (cgroup_choose_name(&group) < 0)
+        return -1;
     if (!outer)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = guard_fork(&link);
     if (pid == 0 && outer)
-        outer_live(plan, link);
+        outer_live(plan, &group, link);
     if (pid == 0)
-        guardian_live(plan, link, self);
+        guardian_live(plan, &group, link, self);
     if (pid < 0)
         return -1;
-    *ret = (struct guard){
-        .pid = pid, .guardian = outer ? 0 : pid, .link = link, .outer = outer
-    };
+    *ret = (struct guard){ .pid = pid, .link = link, .outer = outer, .group = group };
     return 0;
 }
 
@@ -191,7 +215,7 @@ int guard_tell_key(struct guard *guard, const void *key, size_t size)
     return send_message(guard, &msg, MSG_DONTWAIT);
 }
 
-static int receive(struct guard *guard, struct guard_news *ret)
+int guard_hear(struct guard *guard, struct guard_news *ret)
 {
     ssize_t n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
 
@@ -204,17 +228,6 @@ static int receive(struct guard *guard, struct guard_news *ret)
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-int guard_hear(struct guard *guard, struct guard_news *ret)
-{
-    int r = receive(guard, ret);
-
-    if (r == 1 && ret->kind == GUARD_BORN) {
-        guard->guardian = ret->value;
-        r = receive(guard, ret);
-    }
-    return r;
-}
-
 /* 1: it has ended, 0: not yet.  signals_next() reaps it, too. */
 static int has_ended(struct guard *guard)
 {
@@ -223,31 +236,15 @@ static int has_ended(struct guard *guard)
     return guard->pid == 0;
 }
 
-/* The guardian below an outer one is no child of ours.  It lives while its end of the
- * link is open: then the pidfd is not that of another process with the same pid. */
-static void signal_guardian(const struct guard *guard, int signal)
+/* Have the outer guardian signal the guardian, once somebody who has stopped one of them
+ * is overruled. */
+static void ask_guardians(struct guard *guard, int signal)
 {
-    struct pollfd link = { .fd = guard->link };
-    int           fd = (int)syscall(SYS_pidfd_open, guard->guardian, 0);
-
-    if (fd < 0)
+    if (has_ended(guard))
         return;
-    if (poll(&link, 1, 0) == 0 || !(link.revents & POLLHUP))
-        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
-    close(fd);
-}
-
-/* Somebody may have stopped one of them. */
-static void wake_guardians(struct guard *guard)
-{
-    struct guard_news news;
-
-    if (guard->outer && guard->guardian == 0)
-        guard_hear(guard, &news); /* BORN; a guardian that did not GO says nothing else */
-    if (guard->outer && guard->guardian > 0)
-        signal_guardian(guard, SIGCONT);
-    if (!has_ended(guard))
-        kill(guard->pid, SIGCONT);
+    kill(guard->pid, SIGCONT);
+    if (guard->outer)
+        kill(guard->pid, signal);
 }
 
 /* If the link just closed, the guardian would think that we are dead.  So this waits
@@ -261,7 +258,7 @@ void guard_dismiss(struct guard *guard)
     if (guard->link < 0 || guard->dismissed)
         return;
     guard->dismissed = true;
-    wake_guardians(guard);
+    ask_guardians(guard, WAKE_GUARDIAN);
     send_message(guard, &msg, 0);
 }
 
@@ -285,10 +282,7 @@ static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuc
     struct timespec pause = { .tv_nsec = 1000000 };
     int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
 
-    if (guard->guardian > 0)
-        signal_guardian(guard, SIGKILL);
-    if (!has_ended(guard))
-        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+    ask_guardians(guard, KILL_GUARDIAN);
     while (!has_ended(guard)) {
         nanosleep(&pause, NULL);
         if (2 * pause.tv_nsec <= TREE_MEANWHILE_NS)
@@ -300,10 +294,10 @@ static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuc
             stuck->tell(stuck->data);
         }
     }
-    int group = guard->guardian > 0 ? cgroup_find(guard->guardian) : -1;
+    int group = cgroup_find(&guard->group);
     if (group >= 0)
         cgroup_kill(group);
-    cgroup_drop(group, guard->guardian);
+    cgroup_drop(group, &guard->group);
 }
 
 int guard_members(const struct guard *guard, struct tree_member out[TREE_MEMBERS_MAX])
@@ -317,7 +311,7 @@ void guard_take_over(struct guard *guard, pid_t command, int *status,
     if (guard->outer) {
         leave_it_to_outer(guard, stuck);
     } else {
-        end_orphans(guard->guardian, command, status, stuck);
+        end_orphans(&guard->group, command, status, stuck);
         guard->pid = 0; /* it was below us, too, and was reaped */
     }
     guard_finish(guard);

@@ -28,11 +28,14 @@
  *     holdfast run -+-- outer guardian ---- guardian ---- command ---- ...
  *                   +-- x
  *
- * If the outer guardian is killed, the guardian ends the tree.
+ * If the outer guardian is killed, the guardian ends the tree.  The guardian is its child:
+ * holdfast has it wake or kill the guardian, since a process may only be sure of the pids
+ * of its own children.
  */
 #ifndef GUARD_H
 #define GUARD_H
 
+#include "guard/cgroup.h"
 #include "guard/tree.h"
 #include "run/leftovers.h"
 #include "signal_fd.h"
@@ -85,7 +88,6 @@ struct guard_order {
 };
 
 enum guard_news_kind {
-    GUARD_BORN,       /* by the outer guardian: `value` is the guardian's pid */
     GUARD_STARTED,    /* `value`: pid and process group of the command */
     GUARD_FAILED,     /* it could not be executed; `value`: errno */
     GUARD_STOPPED,    /* `value`: the signal that stopped it */
@@ -108,11 +110,11 @@ struct guard_news {
 
 /* holdfast's end. */
 struct guard {
-    pid_t pid;      /* our child: the guardian or the outer one; 0: reaped */
-    pid_t guardian; /* 0: not known yet */
-    int   link;     /* poll for input */
-    bool  outer;    /* there is an outer guardian */
-    bool  dismissed;
+    pid_t              pid;   /* our child: the guardian or the outer one; 0: reaped */
+    int                link;  /* poll for input */
+    bool               outer; /* there is an outer guardian */
+    bool               dismissed;
+    struct cgroup_name group; /* of the command, if the guardian may make one */
 };
 
 /* As fork(); *link: our end of a socket between the two. */

@@ -35,10 +35,11 @@
 #define PARENT_SIGNAL SIGTERM
 
 struct guardian {
-    const struct guard_plan *plan;
-    pid_t                    parent;  /* holdfast, or the outer guardian */
-    int                      link;    /* to holdfast */
-    int                      signals; /* a signalfd: a child, or our parent, has ended */
+    const struct guard_plan  *plan;
+    const struct cgroup_name *group;
+    pid_t                     parent;  /* holdfast, or the outer guardian */
+    int                       link;    /* to holdfast */
+    int                       signals; /* a signalfd: a child, or our parent, has ended */
     int             report; /* tells whether exec() succeeded; -1: that is known */
     int             cgroup;
     struct kept_key key;
@@ -76,7 +77,7 @@ static bool hear_order(struct guardian *g);
 static _Noreturn void gone(struct guardian *g)
 {
     link_tell(g->link, GUARD_GONE, 0);
-    cgroup_drop(g->cgroup, getpid()); /* after GONE: the lock need not wait for this */
+    cgroup_drop(g->cgroup, g->group); /* after GONE: the lock need not wait for this */
     signal(SIGCHLD, SIG_IGN); /* what --leftovers leave lets go is not ours to reap */
     g->gone = true;
     for (;;)
@@ -142,7 +143,7 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
         link_tell(g->link, GUARD_EXPIRED, 0);
         gone(g);
     }
-    g->cgroup = cgroup_make(getpid());
+    g->cgroup = cgroup_make(g->group);
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
     if (g->child < 0) {
         link_tell(g->link, GUARD_FAILED, errno);
@@ -332,10 +333,12 @@ static void settle_in(struct guardian *g)
     settle_urgent(g->plan);
 }
 
-_Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent)
+_Noreturn void guardian_live(const struct guard_plan  *plan,
+                             const struct cgroup_name *group, int link, pid_t parent)
 {
     struct guardian g = {
         .plan = plan,
+        .group = group,
         .parent = parent,
         .link = link,
         .report = -1,

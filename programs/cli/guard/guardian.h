@@ -8,7 +8,8 @@
 #include "guardian_word.h"
 
 /* The guardian's own life, below `parent`; guardian.c. */
-_Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent);
+_Noreturn void guardian_live(const struct guard_plan  *plan,
+                             const struct cgroup_name *group, int link, pid_t parent);
 
 /* ---- guard_link.c: the guardians' end of the link to holdfast ---- */
 

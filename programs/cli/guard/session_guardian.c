@@ -130,7 +130,7 @@ int session_guardian_start(struct session_guardian *ret)
         guard_hold(link, parent);
     if (pid < 0)
         return -1;
-    ret->guard = (struct guard){ .pid = pid, .guardian = pid, .link = link };
+    ret->guard = (struct guard){ .pid = pid, .link = link };
     return 0;
 }
 

@@ -256,8 +256,6 @@ static void command_exited(struct supervisor *s, int status)
 static void take_news(struct supervisor *s, const struct guard_news *news)
 {
     switch (news->kind) {
-    case GUARD_BORN:
-        break; /* guard.c keeps the pid */
     case GUARD_STARTED:
         s->command = news->value;
         reach_fate(s, FATE_STARTED);
