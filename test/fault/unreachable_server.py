@@ -5,6 +5,7 @@ clear line, in time and without a password; when it is back, requests go on.
     test/fault/unreachable_server.py [FOLDER] redis|postgres|zookeeper [CASE ...]
 """
 from stores import *  # noqa: F403
+import stores
 
 
 @case
@@ -61,6 +62,41 @@ def requests_go_on_when_the_server_comes_back(t):
     t.equal((done.code, done.out), (0, "hi\n"), done.err)
     done = t.finish(wait)
     t.equal(done.code, 0, done.err)
+
+
+# As root of a namespace of its own, where the name "several" has the addresses of $0.
+NAMED = """for at in $0; do echo "$at several"; done >$D/hosts
+mount --bind $D/hosts /etc/hosts && exec "$@" """
+
+
+def gets_past(t, bad):
+    """One name has two addresses, and at the first is a server that does this."""
+    tried = []
+
+    def serve_one(link, _keep):
+        tried.append(link)
+        bad(link)
+
+    real = int(stores.server.address.partition(":")[2])
+    with between(real, lambda _from_server, data: data, "127.0.0.3") as good:
+        port = int(good.partition(":")[2])
+        with listening(serve_one, "127.0.0.2", port):
+            done = t.run("-rm", "sh", "-c", NAMED, "127.0.0.2 127.0.0.3", hf.HOLDFAST, "run", "-w", "20", "a",
+                         "--url", row.url(f"several:{port}"), "--", "echo", "hi", executable="unshare", called="unshare")
+            if "unshare" in done.err:
+                raise hf.Skip("namespaces are not permitted here")
+            t.equal((done.code, done.out), (0, "hi\n"), done.err)
+            t.true(tried, "the bad server was not tried")
+
+
+@case
+def a_name_of_several_servers_gets_past_one_that_hangs(t):
+    gets_past(t, lambda link: None)
+
+
+@case
+def a_name_of_several_servers_gets_past_one_that_hangs_up(t):
+    gets_past(t, lambda link: link.close())
 
 
 play()

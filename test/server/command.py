@@ -150,7 +150,7 @@ def nobody():
 
 
 @contextlib.contextmanager
-def listening(serve_one, host="127.0.0.1"):
+def listening(serve_one, host="127.0.0.1", own_port=0):
     """Gives its host:port.  Calls serve_one(link, keep) for each connection, in a thread of its own;
     sockets passed to keep() are shut down and closed at the end, too."""
     links, threads = [], []
@@ -170,7 +170,7 @@ def listening(serve_one, host="127.0.0.1"):
                 threads.append(threading.Thread(target=serve_link, args=(keep(link),)))
                 threads[-1].start()
 
-    with socket.create_server((host, 0)) as listener:
+    with socket.create_server((host, own_port)) as listener:
         threads.append(threading.Thread(target=serve))
         threads[0].start()
         try:
@@ -210,7 +210,7 @@ def carry(source, sink, change):
             end.shutdown(socket.SHUT_RDWR)
 
 
-def between(port, change):
+def between(port, change, host="127.0.0.1"):
     """A program between us and a server: change(from the server?, data) returns the data to pass on,
     or None to end the connection."""
     def serve_one(near, keep):
@@ -219,4 +219,4 @@ def between(port, change):
         back.start()
         carry(near, far, lambda data: change(False, data))
         back.join()
-    return listening(serve_one)
+    return listening(serve_one, host)

@@ -25,8 +25,8 @@ hf_time hf_maria_limit(const struct hf_maria *maria)
 {
     hf_time limit = maria->config.ttl / 3;
 
-    return maria->main.dial.phase == HF_DIAL_GREETING && maria->config.servers < 2 &&
-                   limit < HELLO_MOST
+    return maria->main.dial.phase == HF_DIAL_GREETING &&
+                   hf_dial_is_alone(&maria->main.dial) && limit < HELLO_MOST
                ? hf_dial_doubled(limit, maria->main.dial.rounds, HELLO_MOST)
                : limit;
 }

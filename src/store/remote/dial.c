@@ -90,7 +90,6 @@ void hf_dial_greet(struct hf_dial *dial)
 {
     assert(dial->phase == HF_DIAL_CONNECTING);
     dial->phase = HF_DIAL_GREETING;
-    dial->addresses = 0;
     hf_dial_limit(dial);
     dial->ops->greet(dial);
 }
@@ -99,6 +98,7 @@ void hf_dial_ready(struct hf_dial *dial)
 {
     assert(dial->phase == HF_DIAL_GREETING && dial->refusal == 0);
     dial->phase = HF_DIAL_READY;
+    dial->addresses = dial->next_address = 0;
     dial->tried = 0;
     dial->rounds = dial->slow = 0;
     dial->denial = 0;
@@ -179,6 +179,11 @@ hf_time hf_dial_wake(const struct hf_dial *dial)
     if (dial->more)
         return 0;
     return dial->phase == HF_DIAL_READY ? HF_NEVER : dial->due;
+}
+
+bool hf_dial_is_alone(const struct hf_dial *dial)
+{
+    return dial->servers <= 1 && dial->addresses <= 1;
 }
 
 int hf_dial_status(const struct hf_dial *dial)

@@ -19,7 +19,9 @@
  *
  * Failures: each step has a limit, and the next address or server is tried at once.
  * When all servers were tried, that is a round; then comes a pause, which grows from
- * round to round, but stays short while a session is running out.  A failure that will
+ * round to round, but stays short while a session is running out.  A name may stand for
+ * several servers, so until one is READY a failure of any kind leads to the next address,
+ * and the next look-up goes on behind the address that was tried last.  A failure that will
  * not go away soon is a refusal: the link is reported as UP, and every request fails
  * with the reason at once.  We try again a second later.  If one of several servers
  * rejects us, for a wrong password say, the others are tried first.
@@ -65,7 +67,8 @@ struct hf_dial_ops {
 
     bool is_link; /* its state is the store's link */
     bool shuffle; /* try the servers in random order, else in the URL's order */
-    bool loyal;   /* try a server that was READY, or refused us, again first */
+    bool loyal;   /* try a server that was READY, or refused us, again first, and by the
+                     same address */
 
     /* The step that only gets the rest of the previous step's limit; RESTING: each step
      * has a limit of its own. */
@@ -134,7 +137,8 @@ struct hf_dial {
     hf_time            due; /* RESTING: begin then; else give up then */
     struct hf_resolve *resolve;
     struct hf_address  address[HF_RESOLVE_MAX];
-    int                addresses, next_address;
+    int                addresses, next_address; /* until READY */
+    bool               stays; /* begin with the address that was tried last */
     unsigned char      order[HF_SERVERS_MAX];
     size_t             next; /* index into `order` */
     struct hf_retry    retry;
@@ -154,6 +158,9 @@ void hf_dial_close(struct hf_dial *dial);
  * readable, or may be. */
 void    hf_dial_run(struct hf_dial *dial, bool readable);
 hf_time hf_dial_wake(const struct hf_dial *dial);
+
+/* CONNECTING, GREETING: is there no other server, and no other address, to try? */
+bool hf_dial_is_alone(const struct hf_dial *dial);
 
 /* 1: READY; 0: not yet; else the refusal. */
 int hf_dial_status(const struct hf_dial *dial);

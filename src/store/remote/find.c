@@ -87,6 +87,25 @@ void hf_dial_connect_path(struct hf_dial *dial, const char *path)
     hf_dial_connect(dial, &address);
 }
 
+static bool same_address(const struct hf_address *a, const struct hf_address *b)
+{
+    return a->length == b->length && memcmp(&a->at, &b->at, a->length) == 0;
+}
+
+/* Go on behind the address that was tried last, or begin with that. */
+static void turn_addresses(struct hf_dial *dial)
+{
+    struct hf_address all[HF_RESOLVE_MAX];
+    int               first = 0, n = dial->addresses;
+
+    for (int i = 0; i < n; i++)
+        if (same_address(&dial->address[i], &dial->at))
+            first = dial->stays ? i : i + 1;
+    memcpy(all, dial->address, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++)
+        dial->address[i] = all[(first + i) % n];
+}
+
 void hf_dial_take_addresses(struct hf_dial *dial)
 {
     int n = hf_resolve_get(dial->resolve, dial->address, HF_RESOLVE_MAX);
@@ -101,6 +120,7 @@ void hf_dial_take_addresses(struct hf_dial *dial)
         hf_dial_end_look_up(dial);
         dial->addresses = n;
         dial->next_address = 0;
+        turn_addresses(dial);
         hf_dial_connect_next(dial);
     } else if (hf_polled_set(&dial->polled, dial->store->fd, hf_resolve_fd(dial->resolve),
                              EPOLLIN) < 0) {

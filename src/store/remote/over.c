@@ -40,7 +40,7 @@ struct ending {
     int  refusal; /* fail all requests with this; 0: try again soon */
     bool absent;  /* the server is not there */
     bool hangs;
-    int  denial; /* it rejects us: do not try its other addresses */
+    int  denial; /* it rejects us */
 };
 
 static void count_try(struct hf_dial *dial, bool absent, bool last)
@@ -68,6 +68,7 @@ static void stay(struct hf_dial *dial)
 {
     assert(dial->ops->loyal);
     dial->next = (dial->next + dial->servers - 1) % dial->servers;
+    dial->stays = true;
 }
 
 /* Fail every request with this, instead of letting it wait. */
@@ -113,18 +114,19 @@ static void refuse_denied(struct hf_dial *dial)
 static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
                           const struct ending *ending)
 {
-    bool more_addresses = dial->next_address < dial->addresses;
+    bool more = dial->next_address < dial->addresses && !dial->detour;
 
     assert(dial->phase == HF_DIAL_RESTING && from != HF_DIAL_RESTING);
+    assert(!more || from < HF_DIAL_READY);
     dial->due = *dial->now;
-    if (from == HF_DIAL_CONNECTING && more_addresses && ending->denial == 0)
-        return;
-    dial->addresses = 0;
     if (from == HF_DIAL_READY && dial->ops->loyal && !ending->hangs) {
         assert(dial->tried == 0 && dial->denial == 0);
         stay(dial);
     } else {
-        count_try(dial, ending->absent, is_last(dial) && !dial->detour);
+        count_try(dial, ending->absent, is_last(dial) && !dial->detour && !more);
+        if (more)
+            return;
+        dial->addresses = 0;
         if (dial->detour || ++dial->tried < dial->servers)
             return;
         if (dial->denial != 0) {
@@ -149,7 +151,7 @@ static void rest(struct hf_dial *dial)
     if (streaming)
         hf_stream_close(&dial->stream);
     dial->phase = HF_DIAL_RESTING;
-    dial->more = false;
+    dial->more = dial->stays = false;
 }
 
 static void end_connection(struct hf_dial *dial, const char *why, struct ending ending)

@@ -44,7 +44,7 @@ hf_time hf_pg_link_limit(const struct hf_pg *pg)
     hf_time limit = pg->config.ttl / 3;
 
     assert(pg->dial.phase >= HF_DIAL_GREETING); /* a call is under way */
-    return pg->dial.phase == HF_DIAL_GREETING && pg->config.servers == 1 &&
+    return pg->dial.phase == HF_DIAL_GREETING && hf_dial_is_alone(&pg->dial) &&
                    limit < HELLO_MOST
                ? hf_dial_doubled(limit, pg->dial.rounds, HELLO_MOST)
                : limit;

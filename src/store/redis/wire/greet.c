@@ -120,7 +120,7 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
     else if (redis->served.places > 0 || redis->link.following)
         hf_dial_break(redis->remote.dial, why);
     else
-        hf_dial_refuse(redis->remote.dial, HF_EDENIED, why);
+        hf_dial_deny(redis->remote.dial, HF_EDENIED, why);
 }
 
 static void take_replication(struct hf_redis *redis, const redisReply *reply)
