@@ -154,8 +154,7 @@ class Client:
         """Return the code, or raise if it is a failure."""
         if code >= 0:
             return code
-        if _ending:
-            _stop_at_the_end()
+        stop_at_the_end()
         if code == _c.EINVAL and self.closed:
             raise _closed()
         raise error_of(code, None if self.closed else self, message)
@@ -265,10 +264,10 @@ def _at_exit() -> None:
             client._close(2.0)
 
 
-def _stop_at_the_end() -> None:
+def stop_at_the_end() -> None:
     """When the interpreter ends, stop a daemon thread here, as the interpreter will a moment later:
     it must not raise because its wait was canceled by _at_exit()."""
-    if threading.current_thread() is not threading.main_thread():
+    if _ending and threading.current_thread() is not threading.main_thread():
         threading.Event().wait()
 
 

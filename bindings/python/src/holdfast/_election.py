@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Callable, Optional
 
 from . import _c, _process
-from ._client import Client, callback, encode, milliseconds, quietly, shared_client
-from ._errors import ForkedError, HoldfastError, LockTimeout, NotHeld, error_of
+from ._client import (Client, callback, encode, milliseconds, quietly, shared_client,
+                      stop_at_the_end)
+from ._errors import (ForkedError, HoldfastError, LockCanceled, LockTimeout, NotHeld, error_of)
 from ._inspect import Entry, entry_of, report_of
 from ._owned import NOTHING, Owned, wait_until_gone
 
@@ -61,7 +62,9 @@ class Election:
         self._born = _process.generation
         self._changed = threading.Condition()
         self._wakes: dict[int, Callable[[], None]] = {}  # of tasks that wait
-        self._fault: Optional[HoldfastError] = None
+        # Why it takes no part, until join().
+        self._out: Optional[HoldfastError] = self._observes() if observe else None
+        self._once = once
         self._on_elected, self._on_deposed, self._on_leader = on_elected, on_deposed, on_leader
         self._as_parameter_: Any = NOTHING
         self._made: Optional[weakref.ref[Owned]] = None
@@ -112,17 +115,17 @@ class Election:
         return float("inf") if ms == _c.INT64_MAX else ms / 1000
 
     def wait_to_lead(self, timeout: Optional[float] = None) -> None:
-        """Wait until you lead; LockTimeout after that many seconds."""
+        """Wait until you lead; LockTimeout after that many seconds.  LockCanceled: you do not take
+        part, since resign() or close() was called, by any thread at any time."""
+        self._refuse_closed()
+        limit = milliseconds(timeout)
         with self._changed:
-            limit = None if timeout is None or timeout < 0 else timeout
-            self._changed.wait_for(lambda: self.leads or self._fault is not None, limit)
-            if self._fault is not None:
-                raise self._fault
-            if not self.leads:
-                raise self._late(timeout)
+            won = self._changed.wait_for(self._is_decided, None if limit < 0 else limit / 1000)
+        self._raise_unless(won, timeout)
 
     async def wait_to_lead_async(self, timeout: Optional[float] = None) -> None:
         """wait_to_lead() for a task: the loop keeps running, and no thread waits."""
+        self._refuse_closed()
         loop = asyncio.get_running_loop()
         changed = asyncio.Event()
 
@@ -131,23 +134,40 @@ class Election:
                 loop.call_soon_threadsafe(changed.set)
 
         async def wait() -> None:
-            while not self.leads and self._fault is None:
+            while not self._is_decided():
                 changed.clear()
-                if not self.leads and self._fault is None:
+                if not self._is_decided():
                     await changed.wait()
 
+        limit, won = milliseconds(timeout), False
         self._wakes[id(changed)] = wake
         try:
-            await asyncio.wait_for(wait(), None if timeout is None or timeout < 0 else timeout)
+            await asyncio.wait_for(wait(), None if limit < 0 else limit / 1000)
+            won = True
         except asyncio.TimeoutError:
-            raise self._late(timeout) from None
+            pass
         finally:
             del self._wakes[id(changed)]
-        if self._fault is not None:
-            raise self._fault
+        self._raise_unless(won, timeout)
 
-    def _late(self, timeout: Optional[float]) -> LockTimeout:
-        return LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+    def _is_decided(self) -> bool:
+        return self.leads or self._out is not None
+
+    def _raise_unless(self, won: bool, timeout: Optional[float]) -> None:
+        out = self._out
+        if out is not None:
+            stop_at_the_end()
+            raise type(out)(out.code, out.message)  # of its own: many may wait
+        if not won:
+            raise LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+
+    def _observes(self) -> NotHeld:
+        return NotHeld(_c.ESTATE, f"this only observes {self.name!r}: join() takes part")
+
+    def _leave(self, why: HoldfastError) -> None:
+        with self._changed:
+            self._out = why
+        self._wake()
 
     def _wake(self) -> None:
         with self._changed:
@@ -156,13 +176,19 @@ class Election:
             wake()
 
     def resign(self) -> None:
-        """Step down, or leave the queue, until join()."""
-        self._call(_c.lib.hf_election_resign)
+        """Step down, or leave the queue, until join().  Ends every wait_to_lead()."""
+        self._refuse_closed()
+        with self._changed:  # in the same order as the library
+            self._call(_c.lib.hf_election_resign)
+            self._out = LockCanceled(_c.ECANCELED, f"this process resigned from {self.name!r}")
+        self._wake()
 
     def join(self) -> None:
         """Queue again after resign() or, with `once`, being deposed."""
-        self._fault = None
-        self._call(_c.lib.hf_election_join)
+        self._refuse_closed()
+        with self._changed:
+            self._call(_c.lib.hf_election_join)
+            self._out = None
 
     def candidates(self, timeout: float = 0) -> list[Entry]:
         """The leader first, then the candidates in the order of the queue."""
@@ -173,7 +199,8 @@ class Election:
     # ---- Closing ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Leave, leading or not.  on_deposed is not called: you know."""
+        """Leave, leading or not.  on_deposed is not called: you know.  Ends every
+        wait_to_lead()."""
         self._free()
 
     def _free(self) -> None:
@@ -181,6 +208,7 @@ class Election:
         self._as_parameter_ = NOTHING
         if self._made is None or self._born != _process.generation:
             return
+        self._leave(LockCanceled(_c.ECANCELED, f"the election {self.name!r} was closed"))
         wait_until_gone(self._made, math.inf, lambda: None)
         while self._addresses:
             _c.lib.hf_election_free(_c.Pointer(self._addresses.pop()))
@@ -240,9 +268,8 @@ class Election:
 
     def _deposed(self, _election: Any, why: int, _data: Any) -> None:
         error = error_of(why, None if self.client.closed else self.client) if why < 0 else None
-        if error is not None and why != _c.ELOST:
-            self._fault = error
-            self._wake()
+        if error is not None and (why != _c.ELOST or self._once):
+            self._leave(error)
         if self._on_deposed is not None:
             with callback():
                 self._on_deposed(error)
