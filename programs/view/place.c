@@ -2,6 +2,7 @@
 #include "place.h"
 
 #include "clock.h"
+#include "proc.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -73,9 +74,11 @@ bool place_is_stopped(const struct hf_entry *entry)
     int64_t started;
 
     gethostname(host, sizeof host - 1);
-    if (!entry->held || entry->pid <= 0 || strcmp(entry->host, host) != 0)
+    if (!entry->held || entry->pid <= 0 || strcmp(entry->host, host) != 0 ||
+        !proc_is_ours())
         return false;
-    return read_state(entry->pid, &started) == 'T' && started < entry->since + SLACK_US;
+    char state = read_state(entry->pid, &started);
+    return (state == 'T' || state == 't') && started < entry->since + SLACK_US;
 }
 
 void place_json(struct json *json, const struct hf_entry *entry)

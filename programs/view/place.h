@@ -14,7 +14,8 @@ const char *place_or_unknown(const char *text);
 /* Not a client of ours: only its note is known. */
 bool place_is_stranger(const struct hf_entry *entry);
 
-/* Is it a holder whose process runs on this host and is stopped, by SIGSTOP or Ctrl-Z? */
+/* Is it a holder whose process runs on this host and is stopped, by SIGSTOP, Ctrl-Z or a
+ * debugger? */
 bool place_is_stopped(const struct hf_entry *entry);
 
 /* "ana@db2:4242", or "-". */

@@ -188,7 +188,7 @@ def leftovers_cannot_be_named(cell):
     code, _, err = cell.run("try", "--url", FILE, "left", "--", "/holdfast", "version")
     assert code != 0, err
     told = iter(first.stderr.readline, "")  # to its end, if it does not tell
-    assert any("left processes (/proc is missing)" in line for line in told)
+    assert any("left processes that /proc does not show" in line for line in told)
     first.communicate(timeout=LIMIT)  # stdin ends, and with it what was left
     assert first.returncode == 0
     assert not cell.held(FILE, "left")

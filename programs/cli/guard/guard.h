@@ -98,6 +98,7 @@ enum guard_news_kind {
     GUARD_EXPIRED,    /* the deadline passed */
     GUARD_OUTER_DEAD, /* the outer guardian was killed: the tree is being ended */
     GUARD_STUCK,      /* `value` processes of the tree do not die */
+    GUARD_BLIND, /* it sees no processes below it, and has no control group for them */
     GUARD_GONE, /* nothing of it is left.  This is the last news; the guardian stays until
                          it is dismissed */
 };

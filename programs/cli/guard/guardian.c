@@ -18,6 +18,7 @@
 #include "guard/cgroup.h"
 #include "guard/settle.h"
 #include "guard/tree.h"
+#include "proc.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -144,6 +145,8 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
         gone(g);
     }
     g->cgroup = cgroup_make(g->group);
+    if (g->cgroup < 0 && !proc_is_ours())
+        link_tell(g->link, GUARD_BLIND, 0);
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
     if (g->child < 0) {
         link_tell(g->link, GUARD_FAILED, errno);

@@ -1,6 +1,8 @@
 /* tree.c - see tree.h. */
 #include "guard/tree.h"
 
+#include "proc.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +87,7 @@ static int by_pid(const void *a, const void *b)
 static bool read_snapshot(struct snapshot *ret)
 {
     struct dirent *entry;
-    DIR           *proc = opendir("/proc");
+    DIR           *proc = proc_is_ours() ? opendir("/proc") : NULL;
 
     if (proc == NULL)
         return false;
@@ -232,7 +234,8 @@ const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *membe
 {
     int shown = count < TREE_MEMBERS_MAX ? count : TREE_MEMBERS_MAX, n = 0;
 
-    snprintf(out, TREE_NAMES_MAX, "%s", count < 0 ? "processes (/proc is missing)" : "");
+    snprintf(out, TREE_NAMES_MAX, "%s",
+             count < 0 ? "processes that /proc does not show" : "");
     for (int i = 0; i < shown; i++) {
         char user[24] = "";
         if (member[i].uid != geteuid())
@@ -252,7 +255,7 @@ pid_t tree_child(pid_t pid, const char *name)
     int            child;
 
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    FILE *file = fopen(path, "re");
+    FILE *file = proc_is_ours() ? fopen(path, "re") : NULL;
     if (file == NULL)
         return 0;
     while (fscanf(file, "%d", &child) == 1)
@@ -268,7 +271,7 @@ pid_t tree_parent(pid_t pid, char name[16])
 {
     struct process process;
 
-    if (pid <= 0 || !read_process(pid, &process))
+    if (pid <= 0 || !proc_is_ours() || !read_process(pid, &process))
         return 0;
     memcpy(name, process.name, sizeof process.name);
     return process.parent;

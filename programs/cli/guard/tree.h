@@ -2,6 +2,9 @@
  *
  * As a child subreaper (prctl(2)) a process inherits every orphan below it, so
  * neither a double fork nor setsid() leads out of its tree.
+ *
+ * Only /proc tells which processes there are.  If it is missing, or shows another PID
+ * namespace, nothing is found and nothing is signalled.
  */
 #ifndef TREE_H
 #define TREE_H
@@ -12,11 +15,11 @@
 #include <sys/types.h>
 
 /* Send a signal to every process below `root` (0: to none, only count).
- * Returns how many there are, zombies left out; -1 if /proc cannot be read. */
+ * Returns how many there are, zombies left out; -1 if /proc does not show them. */
 int tree_signal(pid_t root, int signal);
 
 /* The first of those below `root`, by pid.  Returns how many there are in all; -1 if
- * /proc cannot be read. */
+ * /proc does not show them. */
 #define TREE_MEMBERS_MAX 6
 struct tree_member {
     pid_t pid;
@@ -26,7 +29,7 @@ struct tree_member {
 int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX]);
 
 /* The same for several roots, with one pass over /proc: all processes at one moment.
- * NULL: /proc cannot be read, or there is no memory. */
+ * NULL: /proc does not show them, or there is no memory. */
 struct snapshot;
 struct snapshot *snapshot_take(void);
 void             snapshot_free(struct snapshot *snapshot);

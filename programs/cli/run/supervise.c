@@ -244,6 +244,16 @@ static void say_remain(const struct supervisor *s, const struct guard_news *news
         complain("the command has ended: ending what it left: %s", who);
 }
 
+/* The command is not asked to end for that: in an empty chroot there is no /proc. */
+static void say_blind(const struct supervisor *s)
+{
+    if (!s->args->quiet)
+        complain("/proc does not show the processes of this PID namespace: one that "
+                 "leaves the command's process group cannot be ended, and keeps \"%s\" "
+                 "until it ends; mount /proc there, as `unshare --mount-proc` does",
+                 hf_name(s->lock));
+}
+
 static void command_exited(struct supervisor *s, int status)
 {
     bool asked = s->cause == BY_MAX_RUN || s->cause == BY_DEADLINE;
@@ -291,6 +301,9 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         s->give_up_at = 0;
         move(s, STUCK);
         say_stuck(s, news->member, news->value);
+        break;
+    case GUARD_BLIND:
+        say_blind(s);
         break;
     case GUARD_GONE:
         move(s, GONE);

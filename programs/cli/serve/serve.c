@@ -4,6 +4,7 @@
 #include "cli_options.h"
 #include "clock.h"
 #include "complain.h"
+#include "proc.h"
 #include "redact.h"
 #include "run/messages.h"
 #include "session.h"
@@ -54,7 +55,7 @@ static void show_program(struct shown *shown)
     int   argc = 0;
 
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)getppid());
-    FILE  *file = fopen(path, "re");
+    FILE  *file = proc_is_ours() ? fopen(path, "re") : NULL;
     size_t size =
         file != NULL ? fread(shown->bytes, 1, sizeof shown->bytes - 1, file) : 0;
     if (file != NULL)

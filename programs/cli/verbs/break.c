@@ -3,13 +3,12 @@
 
 #include "complain.h"
 #include "entry.h"
+#include "place.h"
 #include "session.h"
 #include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static int say_nothing(const struct args *args)
 {
@@ -48,25 +47,6 @@ static int choose_place(const struct args *args, const struct hf_report *report,
     return 0;
 }
 
-/* Is it a process of this host that cannot react, because it is stopped? */
-static bool is_stopped_here(const struct hf_entry *entry)
-{
-    char  host[256] = "", path[64], text[512], state = '?';
-    FILE *file;
-
-    gethostname(host, sizeof host - 1);
-    if (strcmp(entry->host, host) != 0)
-        return false;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", entry->pid);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    if (fgets(text, sizeof text, file) != NULL && strrchr(text, ')') != NULL)
-        sscanf(strrchr(text, ')') + 1, " %c", &state);
-    fclose(file);
-    return state == 'T' || state == 't';
-}
-
 static void show_places(const struct hf_entry *entry)
 {
     char owner[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX];
@@ -75,7 +55,7 @@ static void show_places(const struct hf_entry *entry)
              entry->held ? "is held" : "is waited for", entry_owner(owner, entry, NULL),
              text_age(age, place_age(entry)), entry->token,
              *entry->note ? ", note: " : "", entry->note);
-    if (entry->held && is_stopped_here(entry))
+    if (place_is_stopped(entry))
         complain("pid %" PRId64 " is stopped: its command may go on running; after "
                  "`kill -CONT %" PRId64 "` it ends its command",
                  entry->pid, entry->pid);
