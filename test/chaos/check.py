@@ -4,15 +4,17 @@
 
 README.md has the format of histories, and explains why each rule is sound.  The rules:
 
-    overlap  never more holders than fit, from a grant until its owner knows that it is over
+    overlap  never more holders than fit, from a grant until its owner knows that it is over, or until somebody
+             breaks it
     tokens   a grant that is wanted after another was given has a higher token
     order    who has a place before another wants one is granted first
     once     a grant ends once; no two have the same token
-    truth    a release that succeeded: nobody else had the lock before it began
+    truth    a release that succeeded: nobody else had the lock before it began, and nobody had broken it
     fence    the protected file accepts no token after a higher one, and refuses no holder
     set      an element that was added to a set with a fence is there at the end
     stuck    when all faults are over, every process gets a lock again
     crash    no process ends unless it was killed or told to
+    left     nothing is left in the store that should not be there
 """
 import collections
 import dataclasses
@@ -46,15 +48,18 @@ class Turn:
     result: str = None
     last: int = None  # the last instruction under the lock
     deadline: int = None  # the last one that was known
+    breaking: int = None  # when somebody first began to break it
+    broken: int = None  # when such a break had succeeded
     grants: int = 0  # how often it was granted, and ended
     ends: int = 0
     events: list = dataclasses.field(default_factory=list)
 
     def believed(self):
         """Until when its owner may have acted as the holder."""
+        limit = min(self.deadline or NEVER, self.breaking or NEVER)
         if self.begun is None and self.lost is None:  # it was killed
-            return min(self.grant if self.last is None else self.last, self.deadline or NEVER)
-        return min(self.begun or NEVER, self.lost or NEVER, self.deadline or NEVER)
+            return min(self.grant if self.last is None else self.last, limit)
+        return min(self.begun or NEVER, self.lost or NEVER, limit)
 
     def __str__(self):
         return f"{self.who} turn {self.n}, token {self.token}"
@@ -130,7 +135,29 @@ def turns_of(events):
     for turn in turns.values():
         if turn.result is not None and turn.begun is None:
             turn.begun = turn.last  # of `holdfast run`: when its command had ended
+    mark_breaks(turns.values(), events)
     return turns
+
+
+def mark_breaks(turns, events):
+    """A break names a place by its token.  A waiter whose place was broken has a new one, with another token."""
+    by_token, by_owner = {}, collections.defaultdict(list)
+    for turn in turns:
+        by_owner[turn.who, turn.lock].append(turn)
+        if turn.token is not None:
+            by_token.setdefault((turn.lock, turn.token), turn)
+    for event in events:
+        if event["e"] not in ("break", "broke"):
+            continue
+        turn = by_token.get((event["lock"], event["token"]))
+        if event["e"] == "broke":
+            if turn is not None and event["result"] == "0":
+                turn.broken = turn.broken or event["t"]
+        elif turn is not None:
+            turn.breaking = turn.breaking or event["t"]
+        else:
+            for waiter in by_owner[event["victim"], event["lock"]]:
+                waiter.requeued |= waiter.want < event["t"] < (waiter.grant or 0)
 
 
 # ---- Rules ----------------------------------------------------------------------------------
@@ -206,6 +233,8 @@ def check_truth(turns):
     for turn in turns:
         if turn.result == "0" and turn.lost is not None:
             yield Violation("truth", f"{turn} was lost, and its release succeeded", [turn])
+        elif turn.result == "0" and (turn.broken or NEVER) < turn.begun:
+            yield Violation("truth", f"{turn} was broken, and its release succeeded", [turn])
 
     def until(turn):
         if turn.result == "0":
@@ -268,12 +297,19 @@ def check_crash(turns, events):
             yield Violation("crash", f"{event['who']} ended: {event['status']} {event.get('said', '')}", mine[-1:])
 
 
+def check_left(events):
+    for event in events:
+        if event["e"] == "left":
+            yield Violation("left", event["text"], [])
+
+
 def check(events):
     """Returns violations."""
     every = list(turns_of(events).values())
     ended = {event["who"]: event["t"] for event in events if event["e"] == "end"}
     unordered = [(event["t"], event["unordered"]) for event in events if "unordered" in event]
-    found = [*check_crash(every, events), *check_stuck(every, events), *check_set(every, events)]
+    found = [*check_crash(every, events), *check_stuck(every, events), *check_set(every, events),
+             *check_left(events)]
     locks = collections.defaultdict(list)
     for turn in every:
         if turn.grant is not None:

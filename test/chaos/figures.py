@@ -52,11 +52,11 @@ def recoveries(events, turns):
 
 
 def margins(turns):
-    """Of hand-overs of mutexes whose old holder did not release it: the next grant minus the last
-    instruction of the old holder, ns."""
+    """Of hand-overs of mutexes whose old holder did not release it, and was not broken: the next grant minus
+    the last instruction of the old holder, ns."""
     turns = sorted((turn for turn in turns if turn.capacity == 1), key=lambda t: (t.lock, t.grant))
     for old, new in zip(turns, turns[1:]):
-        if old.lock == new.lock and old.result != "0" and old.last is not None:
+        if old.lock == new.lock and old.result != "0" and old.last is not None and old.breaking is None:
             yield new.grant - old.last
 
 
@@ -66,6 +66,11 @@ def sum_up(events, violations):
     locks = collections.Counter(turn.lock for turn in turns)
     return {
         "faults": collections.Counter(event["kind"] for event in events if event["e"] == "fault"),
+        "grants": len(turns),
+        "breaks": sum(event["e"] == "broke" and event["result"] == "0" for event in events),
+        "of holders": sum(turn.broken is not None for turn in turns),
+        "canceled": sum(event["e"] == "fail" and event["result"] == "HF_ECANCELED" for event in events),
+        "queries": sum(event.get("times", 0) for event in events),
         "hand-overs": sum(count - 1 for count in locks.values()),
         "lost": sum(turn.lost is not None for turn in turns),
         "refused": sum(event["e"] == "write" and not event["ok"] for event in events),
@@ -76,6 +81,15 @@ def sum_up(events, violations):
         "margin": min(margins(turns), default=None),
         "recovery": list(recoveries(events, turns)),
     }
+
+
+def line(row):
+    """Of one store, for people who read no table."""
+    faults = ", ".join(f"{kind} {count}" for kind, count in sorted(row["faults"].items()))
+    queries = f" ({row['queries']} queries)" if row["queries"] else ""
+    return (f"{row['grants']} grants, {row['canceled']} waits canceled, {row['breaks']} breaks "
+            f"({row['of holders']} of holders), {sum(row['violations'].values())} violations, "
+            f"{sum(row['faults'].values())} faults: {faults}{queries}")
 
 
 def add_up(rows):
@@ -92,15 +106,15 @@ def ms(value):
 
 def table(rows):
     """`rows`: {store: sum_up()}"""
-    yield ("| store | faults | hand-overs | lost | writes refused by the fence | elements of sets lost, without "
+    yield ("| store | faults | hand-overs | breaks | lost | writes refused by the fence | elements of sets lost, without "
            "a fence | with one | violations | worst margin, ms | recovered in, ms: p50 | p99 |")
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     if len(rows) > 1:
         rows = rows | {"all": add_up(rows.values())}
     for store, row in rows.items():
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(row["faults"].items()))
         yield (f"| {store} | {sum(row['faults'].values())}: {faults} | {row['hand-overs']} | "
-               f"{row['lost']} | {row['refused']} | {row['missing']} of {row['added']} | "
+               f"{row['breaks']} | {row['lost']} | {row['refused']} | {row['missing']} of {row['added']} | "
                f"{row['violations']['set']} of {row['added with a fence']} | {sum(row['violations'].values())} | "
                f"{ms(row['margin'])} | {ms(percentile(row['recovery'], 0.5))} | "
                f"{ms(percentile(row['recovery'], 0.99))} |")

@@ -44,6 +44,10 @@ class Proxy:
     def heal(self):
         self.loop.call_soon_threadsafe(self._change, None)
 
+    def cut(self):
+        """Its connections break; new ones do not."""
+        self.loop.call_soon_threadsafe(self._cut)
+
     def _change(self, way):
         self.way = way
         self.changed.set()
@@ -96,13 +100,19 @@ class Proxy:
 
 class Proxies:
     def __enter__(self):
-        self.loop = asyncio.new_event_loop()
+        self.loop, self.made = asyncio.new_event_loop(), []
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
         return self
 
     def add(self, targets):
-        return Proxy(self.loop, targets)
+        self.made.append(Proxy(self.loop, targets))
+        return self.made[-1]
+
+    def cut(self):
+        """Every connection at once."""
+        for made in self.made:
+            made.cut()
 
     def __exit__(self, *_):
         asyncio.run_coroutine_threadsafe(self._end(), self.loop).result(5)

@@ -68,9 +68,9 @@ static pid_t start_run(int k)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
         execl(worker.holdfast, "holdfast", "run", "-q", "-w",
-              is_patient(kind) ? "60" : "0.3", "--url", worker.url, kind->lock, "--",
-              worker.self, "command", worker.history.folder, worker.history.who, turn,
-              number, ms, (char *)NULL);
+              is_patient(kind) ? "60" : "0.3", "--note", worker.history.who, "--url",
+              worker.url, kind->lock, "--", worker.self, "command", worker.history.folder,
+              worker.history.who, turn, number, ms, (char *)NULL);
     _exit(126);
 }
 

@@ -1,10 +1,4 @@
-"""servers - the stores of `make chaos`, and what can happen to them.
-
-A store has a URL, addresses that a proxy can stand before (none: it has no server, or tells clients
-where it is), and faults: {kind: function}.  A function does harm and returns (seconds, heal): how long
-it lasts and what ends it; None if it is over at once; or False if nothing happened.  Functions are
-called in the thread that started the servers, since these die with it.
-"""
+"""servers - the stores of `make chaos`, and what can happen to them; see store.py."""
 import contextlib
 import pathlib
 import shutil
@@ -12,72 +6,16 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "server"))
-import mariadb  # noqa: E402
-import postgres  # noqa: E402
-import postgres_pair  # noqa: E402
 import redis  # noqa: E402
 import resp  # noqa: E402
-import clients  # noqa: E402
 import netns  # noqa: E402
+import zkwire  # noqa: E402
 import zookeeper  # noqa: E402
 from server_process import Missing  # noqa: E402,F401
-
-
+from sql_servers import MariaDb, Pair, Postgres  # noqa: E402
+from store import Store  # noqa: E402
 
 DOWN_AFTER = 1500  # ms until Sentinels take a master for dead; sooner, a busy machine misleads them
-
-
-class Store:
-    """Defaults."""
-    scheme = "sqlite"  # of its URLs
-    addresses, server = (), None
-    ttl = 1.0  # seconds, the lease
-    unordered = {}  # {kind of fault: seconds after it, in which the order is not promised}
-
-    def __init__(self, dice, folder):
-        self.dice, self.folder = dice, folder
-        self.clock = clients.make_clock(folder, "server.clock")
-
-    def place(self, _worker):
-        """Addresses for a worker, and words in front of its command that run it where it belongs."""
-        return self.addresses, []
-
-    def faults(self):
-        return {}
-
-    def clock_env(self):
-        return self.clock.env if self.clock else {}
-
-    def step(self, direction):
-        """Set the clock of the server."""
-        if self.clock is None:
-            return False
-        clients.step(self.clock, self.dice, direction)
-        return None
-
-    def stop(self):
-        if self.server is not None:
-            for number, server in enumerate(self.processes(), 1):
-                shutil.copy(server.folder / "log", self.folder / f"server{number}.log")
-            self.server.stop()
-
-    def processes(self):
-        """All servers, of the module server_process."""
-        return getattr(self.server, "servers", [self.server])
-
-    # ---- Parts of faults
-
-    def outage(self):
-        """Seconds: mostly short, sometimes longer than the lease."""
-        return self.dice.choice([0.0, 0.1, 0.3, 0.7, 1.5 * self.ttl, 2.5 * self.ttl])
-
-    def killed(self, server):
-        server.kill()
-        return self.outage(), server.start
-
-    def frozen(self, server):
-        server.freeze()
-        return self.outage(), server.thaw
 
 
 class Sqlite(Store):
@@ -119,6 +57,42 @@ class Split(Store):
         return f"sqlite:{self.folder}/{self.count % 2}.db"
 
 
+def left_in_redis(link, empty):
+    """See src/store/redis/scripts/base.lua."""
+    words = link.call("HGETALL", "{holdfast}:state")
+    fields, order = dict(zip(words[::2], words[1::2])), link.call("ZRANGE", "{holdfast}:order", 0, -1)
+    places, free = {}, {}  # {name: [(letter, weight, owner)]}, {name: [slot]}
+    for member in order:
+        if member[0] in "hq":
+            name, place = member[1:].split("\n")
+            places.setdefault(name, []).append((member[0], *place.split()[1:]))
+        elif member[0] == "f":
+            free.setdefault(member[1:].split("\n")[0], []).append(int(member.split("\n")[1]))
+    rows = {key[2:]: text for key, text in fields.items() if key.startswith("t\n")}
+    for name, found in places.items():
+        for letter, _, owner in found:
+            if f"s\n{owner[:16]}" not in fields:
+                yield f'a place in "{name}" without its session {owner}'
+            if rows.get(owner, " ")[0] != {"h": "g", "q": "w"}[letter]:
+                yield f'a place of {letter} in "{name}", whose row is {rows.get(owner)!r}'
+    for name, text in ((key[2:], text) for key, text in fields.items() if key.startswith("l\n")):
+        kind, used, waiting, slots, epoch = text.split()
+        held = [place for place in places.get(name, []) if place[0] == "h"]
+        waits = len(places.get(name, [])) - len(held)
+        if epoch == fields["epoch"] and (int(used), int(waiting)) != (sum(int(p[1]) for p in held), waits):
+            yield f'the totals of "{name}" are {text}; its places are {places.get(name)}'
+        taken = [int(rows[owner].split()[3]) for _, _, owner in held if owner in rows]
+        if epoch == fields["epoch"] and kind not in ("1", "1c", "4294967295") and (
+                sorted([*taken, *free.get(name, [])]) != list(range(int(slots)))):
+            yield f'of {slots} slots of "{name}" {taken} are taken and {free.get(name, [])} free'
+    owners = {place[2] for found in places.values() for place in found}
+    for owner, text in rows.items():
+        if text[0] != "b" and owner not in owners or f"s\n{owner[:16]}" not in fields:
+            yield f"a row of {owner} that is in no line, or has no session: {text!r}"
+    if empty and (places or free):
+        yield f"places {places}, slots {free}"
+
+
 class Redis(Store):
     scheme = "redis"
     keeps = False  # its data, for sure
@@ -134,8 +108,19 @@ class Redis(Store):
     def faults(self):
         return {"server-killed": lambda: self.killed(self.server),
                 "server-stopped": lambda: self.frozen(self.server),
+                "server-emptied": self.empty,
                 "flushall": lambda: self.tell("FLUSHALL"),
                 "client-kill": lambda: self.tell("CLIENT", "KILL", "TYPE", "normal")}
+
+    def empty(self):
+        """It is killed, and starts without data."""
+        self.server.kill()
+        shutil.rmtree(self.server.folder / "appendonlydir", ignore_errors=True)
+        return self.outage(), self.server.start
+
+    def left(self, empty):
+        with self.server.client() as link:
+            yield from left_in_redis(link, empty)
 
     def tell(self, *words):
         try:
@@ -152,7 +137,7 @@ class RedisAof(Redis):
 
     def faults(self):
         kept = super().faults() | {"server-clock-back": lambda: self.step(-1)}
-        del kept["flushall"]
+        del kept["flushall"], kept["server-emptied"]
         return kept
 
 
@@ -194,6 +179,10 @@ class Sentinel(Store):
             return False
         return None
 
+    def left(self, empty):
+        with self.master().client() as link:
+            yield from left_in_redis(link, empty)
+
     def flush(self):
         try:
             with self.master().client() as link:
@@ -201,96 +190,6 @@ class Sentinel(Store):
         except (OSError, resp.Error):
             return False
         return None
-
-
-class Postgres(Store):
-    scheme = "postgres"
-
-    def __init__(self, dice, folder):
-        super().__init__(dice, folder)
-        self.server = postgres.standalone(env=self.clock_env())
-        self.addresses = (f"127.0.0.1:{self.server.port}",)
-
-    def url(self, addresses):
-        return (f"postgres://{postgres.USER}:{postgres.PASSWORD}@{','.join(addresses)}/"
-                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
-
-    def faults(self):
-        return {"server-killed": lambda: self.killed(self.server),
-                "server-stopped": lambda: self.frozen(self.server),
-                "server-restarted": lambda: self.server.restart("fast"),
-                "server-clock-forward": lambda: self.step(1),
-                "server-clock-back": lambda: self.step(-1),
-                "terminate-backend": self.terminate}
-
-    def terminate(self):
-        try:
-            return None if self.server.terminate_backends() else False
-        except postgres.pq.Error:
-            return False
-
-
-class Pair(Postgres):
-    """With a synchronous standby."""
-
-    def __init__(self, dice, folder):
-        Store.__init__(self, dice, folder)
-        self.server = postgres_pair.pair()
-        self.addresses = tuple(f"127.0.0.1:{port}" for port in self.server.ports)
-
-    def faults(self):
-        return {"server-killed": lambda: self.killed(self.server.primary),
-                "server-stopped": lambda: self.frozen(self.server.primary),
-                "terminate-backend": self.terminate,
-                "standby-away": self.away,
-                "promoted": lambda: self.promote("go on"),
-                "promoted-after-kill": lambda: self.promote("kill")}
-
-    def processes(self):
-        return [server for server in (self.server.primary, self.server.standby, self.server.old) if server]
-
-    def away(self):
-        self.server.away()
-        return self.outage(), self.server.back
-
-    def promote(self, what):
-        self.server.promote(what)
-        return self.outage(), self.server.pair
-
-
-class MariaDb(Store):
-    scheme = "mariadb"
-
-    def __init__(self, dice, folder):
-        super().__init__(dice, folder)
-        self.server = mariadb.standalone(env=self.clock_env())
-        self.addresses = (f"127.0.0.1:{self.server.port}",)
-
-    def url(self, addresses):
-        return (f"mariadb://{mariadb.USER}:{mariadb.PASSWORD}@{addresses[0]}/"
-                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
-
-    def faults(self):
-        return {"server-killed": lambda: self.killed(self.server),
-                "server-stopped": lambda: self.frozen(self.server),
-                "server-restarted": lambda: self.server.restart("fast"),
-                "server-clock-forward": lambda: self.step(1),
-                "server-clock-back": lambda: self.step(-1),
-                "kill-connection": lambda: self.kill_some("CONNECTION"),
-                "kill-query": lambda: self.kill_some("QUERY")}
-
-    def kill_some(self, what):
-        """Some connections of the workers, whatever they do; KILL QUERY also wakes those that sleep."""
-        try:
-            found = self.server.sql("SELECT id FROM information_schema.processlist "
-                                    f"WHERE user = '{mariadb.USER}'")
-            some = [row[0] for row in found if self.dice.random() < 0.7]
-            for thread in some:
-                with contextlib.suppress(mariadb.mywire.Error):
-                    self.server.sql(f"KILL {what} {int(thread)}")
-            return None if some else False
-        except (OSError, mariadb.mywire.Error):
-            return False
 
 
 class ZooKeeper(Store):
@@ -308,6 +207,19 @@ class ZooKeeper(Store):
 
     def url(self, addresses):
         return f"zk://{','.join(addresses)}?session={int(self.ttl * 1000)}ms"
+
+    def left(self, empty):
+        """A slot carries the uuid of its place."""
+        with zkwire.Client(self.addresses[0]) as zk:
+            nodes = [path for path in zk.tree("/") if not path.startswith("/zookeeper")]
+            for path in nodes:
+                folder, _, name = path.rpartition("/")
+                if name.startswith("slot-"):
+                    uuid = zk.data(path)[0].decode(errors="replace").replace("-", "")
+                    if not any(uuid in node.replace("-", "") for node in nodes if node.startswith(folder + "/")):
+                        yield f"{path} of {uuid}, whose place is gone"
+                if empty and folder:
+                    yield f"{path}, which nobody should have any more"
 
     def some(self):
         return self.dice.choice(self.server.servers)
@@ -343,6 +255,9 @@ class CutEnsemble(ZooKeeper):
         self.stack = contextlib.ExitStack()
         return self.stack.enter_context(netns.servers(self.size, clients=0, tick=200, init_limit=50,
                                                       sync_limit=10, log_level="error"))
+
+    def left(self, empty):
+        return ()  # not from out here
 
     def stop(self):
         with self.stack:

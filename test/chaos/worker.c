@@ -6,15 +6,14 @@
  *
  * STYLE is "plain"; "guarded": with HF_GUARDIAN; or "run": each turn is a `holdfast run`,
  * whose command does the work.  WORKLOAD is "mutex": locks of all kinds; "set": a set under a
- * lock; "fenced": a set with a fence; or "all".  SIGTERM ends it after the present turn.
+ * lock; "fenced": a set with a fence; or "all".  SIGTERM ends it after the present turn;
+ * SIGUSR1 makes it break a place.
  *
  * Without arguments it takes a few turns in a memory store, as a test of its own.
  */
 #include "worker.h"
 #include "fence.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +23,12 @@
 #define SLOTS 3 /* of the semaphore */
 
 const struct kind worker_kinds[KINDS] = {
-    [MUTEX] = { "mutex", 1, 1, 33, true, NO_SET },
-    [OTHER_MUTEX] = { "other", 1, 1, 23, true, NO_SET },
+    [MUTEX] = { "mutex", 1, 1, 28, true, NO_SET },
+    [OTHER_MUTEX] = { "other", 1, 1, 18, true, NO_SET },
     [READER] = { "rw", 1, UINT32_MAX, 16, false, NO_SET },
     [WRITER] = { "rw", UINT32_MAX, UINT32_MAX, 8, true, NO_SET },
-    [ONE_SLOT] = { "slots", 1, SLOTS, 10, false, NO_SET },
-    [TWO_SLOTS] = { "slots", 2, SLOTS, 6, false, NO_SET },
+    [ONE_SLOT] = { "slots", 1, SLOTS, 14, false, NO_SET },
+    [TWO_SLOTS] = { "slots", 2, SLOTS, 12, false, NO_SET },
     [SET] = { "set", 1, 1, 2, false, PLAIN_SET },
     [FENCED] = { "fenced", 1, 1, 2, false, FENCED_SET },
 };
@@ -113,34 +112,6 @@ bool write_down_write(struct turns *history, int fd, uint64_t token)
 
 /* ---- Main --------------------------------------------------------------------------------- */
 
-/* A wait begins after we looked for `ending`, or before: so cancel until the process ends. */
-static void *await_sigterm(void *data)
-{
-    sigset_t *signals = data;
-    int       number;
-
-    sigwait(signals, &number);
-    worker.ending = true;
-    for (;;) {
-        for (int k = 0; k < KINDS; k++)
-            if (worker.lock[k] != NULL)
-                (void)hf_cancel(worker.lock[k]);
-        nap(20000);
-    }
-    return NULL;
-}
-
-static void catch_sigterm(void)
-{
-    static sigset_t signals;
-    pthread_t       thread;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    must(pthread_create(&thread, NULL, await_sigterm, &signals) == 0, "thread", "none");
-}
-
 static int make_lock(int k, struct hf_lock **ret)
 {
     switch (k) {
@@ -173,7 +144,9 @@ static void open_client(void)
     }
     must(hf_open(worker.url, &options, &worker.client) == 0, "open", error);
     for (int k = 0; k < KINDS; k++) {
-        must(make_lock(k, &worker.lock[k]) == 0, "lock", hf_errmsg(worker.client));
+        must(make_lock(k, &worker.lock[k]) == 0 &&
+                 hf_set_note(worker.lock[k], worker.history.who) == 0,
+             "lock", hf_errmsg(worker.client));
         worker.fence[k] = fence_open(worker.history.folder, worker_kinds[k].lock);
         must(worker.fence[k] >= 0, "fence", "cannot be opened");
     }
@@ -236,7 +209,7 @@ int main(int argc, char **argv)
     worker.workload = argv[8];
     must(turns_open(&worker.history, argv[4], argv[3], argv[3]) == 0, "history",
          "cannot be written");
-    catch_sigterm();
+    meddle_start();
     take_turns(TURNS_MAX - 1);
     _exit(0); /* the server has to find out, as after most ends of a process */
 }

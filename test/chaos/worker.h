@@ -52,6 +52,9 @@ bool write_down_rename(struct turns *history, int fd, uint64_t token, const char
 void take_turn(void);
 void on_place(struct hf_lock *lock, int64_t ahead, void *data);
 
+/* meddle.c: call it before there is any other thread, because it blocks signals. */
+void meddle_start(void);
+
 /* run_turn.c: by `holdfast run`, and the command there. */
 void take_turn_by_run(void);
 int  be_command(char **argv);
