@@ -321,6 +321,31 @@ def an_invalid_place(t):
     t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
 
 
+@case
+def a_slot_that_no_place_has(t):
+    """It is named, does not count as a holder, and can be broken: then it is free again."""
+    t.env["HOLDFAST_URL"] = zk("/slots")
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
+        witness.create("/slots")
+        folder_with(witness, "slots/a", "slot-0", "slot-1")
+        full = t.run("run", "-w0.5", "--slots", "2", "a", "--", "echo", "in")
+        t.equal((full.code, full.out), (69, ""), full.err)
+        t.contains(full.err, 'no slot of "a" is free yet')
+        lock = t.show("a")
+        places = sorted((place["note"], place["kind"], place["token"])
+                        for place in lock["holders"] + lock["waiters"])
+        t.equal([place[:2] for place in places],
+                [(f"slot-{i}, which no place has", "unknown") for i in range(2)])
+        found = findings(t, zk("/slots"), "a", code=78)
+        t.contains(found["place"]["text"], ', which no place has) in the queue of "a" makes no sense')
+        t.equal(found["line"]["text"], '0 hold "a", 0 wait')
+        t.equal(t.run("break", "-y", "--token", str(places[1][2]), "a").code, 0)
+        t.equal(witness.children("/slots/a"), ["slot-0"])
+        t.equal(t.run("run", "-w5", "--slots", "2", "a", "--", "sh", "-c", "echo $HOLDFAST_SLOT").out, "1\n")
+        witness.delete_all("/slots")
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
+
+
 if __name__ == "__main__":
     with store("zk"), zookeeper.standalone(config={"maxSessionTimeout": 40000}) as cluster:
         hf.main()

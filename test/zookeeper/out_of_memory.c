@@ -2,26 +2,13 @@
  * notified late, but is not granted a lock that another holds. */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/clients.h"
+#include "lib/no_memory.h"
 #include "lib/witness.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define LIMIT_MS 30000
-
-static bool     no_memory; /* calloc() fails */
-static unsigned nth;       /* the nth call from now on fails; 0: none does */
-
-void *__libc_calloc(size_t count, size_t size);
-void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
-
-void *calloc(size_t count, size_t size)
-{
-    if (no_memory || (nth > 0 && --nth == 0))
-        return NULL;
-    return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
-                                        : __libc_calloc(count, size);
-}
 
 static void open_as(struct player *player, const char *user)
 {
@@ -118,10 +105,10 @@ static void enter_with_each_allocation_failing(void **state)
                                              .id = ++ana.ids,
                                              .shape = MUTEX,
                                              .note = "a note" } };
-        nth = which;
+        fail_nth = which;
         int r = player_run(&ana, &entering);
-        struck = nth == 0;
-        nth = 0;
+        struck = fail_nth == 0;
+        fail_nth = 0;
         assert_true(r == 0 || r == HF_ENOMEM || r == HF_EDOWN);
         assert_int_equal(leave(&ana, "enters", entering.req.id), 0);
         assert_int_equal(witness_count("/enters"), 0);

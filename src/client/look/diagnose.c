@@ -55,15 +55,17 @@ static void find_invalid_places(const struct hf_report *report,
             continue;
         /* Users copy it into a shell, where the name must be one word. */
         bool plain = strchr(entry->name, '\'') == NULL;
+        bool noted = entry->note[0] != '\0';
         snprintf(advice, sizeof advice,
                  "`holdfast break --token %" PRIu64
                  " %s%s%s` removes it, if nobody relies on it",
                  entry->token, plain ? "'" : "", plain ? entry->name : "NAME",
                  plain ? "'" : "");
         hf_finding_add(list, HF_FAULT, "place", advice,
-                       "%" PRIu64
-                       " in the queue of \"%s\" makes no sense: nobody gets past it",
-                       entry->token, entry->name);
+                       "%" PRIu64 "%s%s%s in the queue of \"%s\" makes no sense: "
+                       "it keeps others out",
+                       entry->token, noted ? " (" : "", entry->note, noted ? ")" : "",
+                       entry->name);
     }
 }
 

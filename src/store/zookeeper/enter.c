@@ -56,14 +56,11 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_zk_own *own = task->own;
-    char              companion[HF_ZK_PATH_MAX];
 
     assert(status < 0 && own->where == HF_ZK_THERE);
     task->error = status;
     hf_zk_own_unlisten(zk, own, true);
-    hf_zk_place_delete(zk, task, own->path,
-                       hf_zk_own_companion(own, companion) ? companion : NULL,
-                       place_undone);
+    hf_zk_place_delete(zk, task, own->path, hf_zk_own_companion(own), place_undone);
 }
 
 /* Nothing was created. */
@@ -108,18 +105,13 @@ static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     int status = hf_zk_group_failed(zk, task);
 
-    if (status < 0) {
-        hf_task_finish(&task->base, status);
-        return;
-    }
     if (task->folder_error != 0 && error != HF_ZK_CONNECTION_LOSS)
         error = task->folder_error;
-    if (error == HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_chroot_fail(zk));
-        return;
-    }
-    hf_task_finish(&task->base,
-                   hf_zk_fault(zk, error, "make a node in", task->line->folder));
+    if (status == 0)
+        status = error == HF_ZK_NO_NODE
+                     ? hf_zk_chroot_fail(zk)
+                     : hf_zk_fault(zk, error, "make a node in", task->line->folder);
+    hf_task_finish(&task->base, status);
 }
 
 /* ---- In line ------------------------------------------------------------------------ */
@@ -224,8 +216,11 @@ static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, ch
 static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
                        const struct hf_zk_stat *stat)
 {
-    if (hf_zk_own_found(zk, task->own, path, stat) == 0)
+    if (hf_zk_own_found(zk, task->own, path, stat) == 0) {
+        if (task->own->companion != NULL)
+            task->own->companion->where = HF_ZK_THERE;
         return;
+    }
     /* It exists, so it must be found again and deleted. */
     hf_zk_own_set(zk, task->own, HF_ZK_UNSURE);
     task->error = HF_ZK_OPERATION_TIMEOUT;
@@ -236,7 +231,9 @@ static void place_not_made(struct hf_zk *zk, struct hf_zk_task *task, int error)
     task->error = error;
     if (error == HF_ZK_CONNECTION_LOSS)
         hf_zk_own_set(zk, task->own, HF_ZK_UNSURE);
-    else if (error == HF_ZK_NODE_EXISTS && task->own->shape.claim)
+    else if (task->own->companion != NULL)
+        task->own->companion->where = HF_ZK_NOWHERE;
+    if (error == HF_ZK_NODE_EXISTS && task->own->shape.claim)
         task->error = 0; /* another claim was quicker: the listing shows it */
 }
 
@@ -291,8 +288,8 @@ static void put_place(struct hf_zk *zk, const struct hf_zk_task *task)
 
     place_path(zk, task, path);
     hf_zk_multi_create(zk, path, note_of(task->base.req), HF_ZK_EPHEMERAL_SEQUENTIAL);
-    if (hf_zk_own_companion(task->own, path))
-        hf_zk_multi_create(zk, path, task->own->uuid, HF_ZK_EPHEMERAL);
+    if (task->own->shape.claim)
+        hf_zk_companion_put(zk, task->own, -1);
 }
 
 /* Nodes and listings in one flight; from the second try on folders, too. */
@@ -328,6 +325,11 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
     task->own->token = 0; /* the new node gets a token of its own */
     task->own->ctime = 0;
     task->error = 0;
+    if (task->own->shape.claim && !hf_zk_companion_ready(task->own)) {
+        forget_place(zk, task);
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+        return;
+    }
     if (task->group != NULL)
         task->arrived = true; /* group.c makes it wait for the others */
     else

@@ -57,6 +57,8 @@ static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *r
 {
     struct hf_zk_task *task = data;
 
+    if (reply->error == 0 && task->own != NULL && hf_zk_own_companion(task->own) != NULL)
+        task->own->companion->where = HF_ZK_NOWHERE; /* it went with the place */
     task->on_deleted(zk, task, reply->error);
 }
 
@@ -114,7 +116,6 @@ static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task, const char *
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_own *own = task->own;
-    char              path[HF_ZK_PATH_MAX];
 
     switch (own->where) {
     case HF_ZK_UNSURE:
@@ -129,7 +130,7 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
     case HF_ZK_THERE:
         break;
     }
-    const char *companion = hf_zk_own_companion(own, path) ? path : NULL;
+    const char *companion = hf_zk_own_companion(own);
     hf_zk_own_unlisten(zk, own, true);
     if (own->number >= RESET_FROM)
         reset_folder(zk, task, companion);

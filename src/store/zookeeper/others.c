@@ -160,7 +160,7 @@ static void on_scanned_to_ask(struct hf_zk *zk, struct hf_zk_task *task,
 {
     const struct hf_zk_entry *entry = hf_zk_entries_find(entries, task->base.req);
 
-    if (entry == NULL) {
+    if (entry == NULL || entry->orphan) {
         place_changed(zk, task, HF_ZK_NO_NODE);
         return;
     }

@@ -66,6 +66,36 @@ static bool is_slot_of(const struct hf_zk_entry *slot, const struct hf_zk_entry 
            hf_zk_child_is(place->name, strlen(place->name), slot->text);
 }
 
+/* The listing shows one moment, and a place has its slot from within its own life.  A slot
+ * that was made after the listing may belong to a place that it does not show. */
+bool hf_zk_entries_is_orphan(const struct hf_zk_entries *entries,
+                             const struct hf_zk_entry   *slot)
+{
+    if (slot->child.style != HF_ZK_SLOT || !slot->there || slot->unreadable ||
+        slot->token > slot->listed)
+        return false;
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->entry[i].name != NULL && is_slot_of(slot, &entries->entry[i]))
+            return false;
+    return true;
+}
+
+static void mark_orphans(struct hf_zk_entries *entries)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        struct hf_zk_entry *slot = &entries->entry[i];
+        char               *note;
+        if (!hf_zk_entries_is_orphan(entries, slot) ||
+            asprintf(&note, "%s, which no place has", slot->name) < 0)
+            continue;
+        free(slot->note);
+        slot->note = note;
+        slot->orphan = true;
+        slot->child.shape = hf_shape_read(0, 0, false);
+        slot->seq = UINT64_MAX;
+    }
+}
+
 /* Slots and `claim` belong to a place and are none themselves; for a lone `claim` see
  * enter.c. */
 static void give_slots(struct hf_zk_entries *entries)
@@ -75,7 +105,7 @@ static void give_slots(struct hf_zk_entries *entries)
         bool                is_slot = slot->child.style == HF_ZK_SLOT;
         if (!is_slot && slot->child.style != HF_ZK_CLAIM)
             continue;
-        slot->there = !is_slot;
+        slot->there = !is_slot || slot->orphan;
         for (size_t k = 0; k < entries->count; k++) {
             struct hf_zk_entry *entry = &entries->entry[k];
             if (!is_slot_of(slot, entry))
@@ -118,6 +148,7 @@ static void drop_others(struct hf_zk_entries *entries)
 
 void hf_zk_entries_arrange(struct hf_zk_entries *entries)
 {
+    mark_orphans(entries);
     drop_others(entries);
     if (entries->count > 0)
         qsort(entries->entry, entries->count, sizeof *entries->entry, by_line_and_seq);

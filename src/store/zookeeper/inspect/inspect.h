@@ -23,11 +23,13 @@ struct hf_zk_entry {
     const char        *name; /* of the child: the end of its path */
     struct hf_zk_child child;
     uint64_t           seq, token;
-    int64_t            since; /* us since 1970 */
+    uint64_t           listed; /* zxid of the listing that shows it */
+    int64_t            since;  /* us since 1970 */
     int                slot;
     const char        *companion;  /* the name of its slot-N or `claim`; NULL: none */
     bool               there;      /* it still existed when it was read, and is a place */
     bool               unreadable; /* we may not read it */
+    bool               orphan;     /* a slot that no place has */
     char              *note;       /* the part of its data that is the note */
     char              *text;       /* all its data */
 };
@@ -52,8 +54,12 @@ bool hf_zk_entries_add(struct hf_zk_entries *entries, const char *line,
                        const char *folder, struct hf_zk_text name,
                        const struct hf_zk_child *child);
 /* Drop the entries that are not there, sort the others, give places their slots, and make
- * their shapes agree. */
+ * their shapes agree.  A slot that no place has is an invalid place, behind all others. */
 void hf_zk_entries_arrange(struct hf_zk_entries *entries);
+/* Is it a slot that no place has?  It is in the way of all others until its owner, or a
+ * BREAK, deletes it.  Before they are arranged. */
+bool hf_zk_entries_is_orphan(const struct hf_zk_entries *entries,
+                             const struct hf_zk_entry   *slot);
 /* The places among them, to be freed; NULL: no memory.  Strings are lent. */
 struct hf_place *hf_zk_entries_places(const struct hf_zk_entries *entries, size_t *count);
 /* The place that a BREAK or ASK names; NULL: it is not there. */

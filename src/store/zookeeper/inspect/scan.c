@@ -83,6 +83,7 @@ static void take_folder(struct hf_zk *zk, struct scan *scan, struct hf_zk_entry 
                         struct hf_zk_reply *reply)
 {
     bool              one = scan->task->line != NULL;
+    size_t            before = scan->entries.count;
     struct hf_zk_stat stat;
 
     if (reply->error == 0 || reply->error == HF_ZK_NO_AUTH)
@@ -104,6 +105,8 @@ static void take_folder(struct hf_zk *zk, struct scan *scan, struct hf_zk_entry 
         if (child.style != HF_ZK_FOREIGN)
             scan_add(scan, folder.line, folder.path, name, &child);
     }
+    for (size_t i = before; i < scan->entries.count; i++)
+        scan->entries.entry[i].listed = (uint64_t)reply->zxid;
     hf_zk_get_stat(&reply->body, &stat);
     scan->entries.stamp = (uint64_t)stat.pzxid;
 }

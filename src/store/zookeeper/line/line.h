@@ -4,6 +4,7 @@
  *   line.c      the folder, and the places in it that we listen to
  *   listing.c   one listing for all tasks that want one
  *   own.c       our own places, found again by their id (own.h)
+ *   companion.c the node slot-N or `claim` of a place
  *   recover.c   finds out what became of a place whose answer was lost
  *   slot.c      slot numbers of semaphores
  *   standing.c  how a place stands, as tasks are answered
@@ -135,7 +136,6 @@ void hf_zk_recover(struct hf_zk *zk, struct hf_zk_task *task,
 
 /* Take a slot for the granted place, then answer. */
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
 /* ---- standing.c --------------------------------------------------------------------- */
 

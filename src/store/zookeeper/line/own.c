@@ -39,7 +39,6 @@ struct hf_zk_own *hf_zk_own_new(struct hf_zk *zk, const struct hf_req *req)
     own->line = line;
     own->id = req->id;
     own->shape = req->shape;
-    own->slot = own->slot_tried = -1;
     hf_zk_uuid(zk->salt, req->id, own->uuid);
     assert(strlen(own->uuid) == HF_ZK_UUID);
 
@@ -84,6 +83,8 @@ void hf_zk_own_set(struct hf_zk *zk, struct hf_zk_own *own, enum hf_zk_where whe
     own->where = where;
     zk->own_count += may_be_there(own);
     own->line->own_count += may_be_there(own);
+    if (!may_be_there(own))
+        hf_zk_own_orphan(zk, own);
 }
 
 void hf_zk_own_unlisten(struct hf_zk *zk, struct hf_zk_own *own, bool node_deleted)
@@ -127,6 +128,7 @@ void hf_zk_own_free(struct hf_zk *zk, struct hf_zk_own *own)
     if (own->line->own_count == 0)
         hf_zk_line_unlisten(zk, own->line);
     hf_zk_line_put(zk, own->line);
+    hf_zk_own_orphan(zk, own);
     free(own->path);
     free(own->asked);
     free(own);
@@ -137,6 +139,7 @@ void hf_zk_own_drop_all(struct hf_zk *zk)
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         while (zk->own[i] != NULL)
             hf_zk_own_free(zk, zk->own[i]);
+    hf_zk_orphans_drop(zk);
     assert(zk->own_count == 0 && zk->to_listen.first == NULL &&
            zk->to_read.first == NULL);
 }
@@ -184,58 +187,6 @@ void hf_zk_own_unsure(struct hf_zk *zk, struct hf_zk_own *own)
 
 /* ---- Taken by somebody else --------------------------------------------------------- */
 
-struct cleaning {
-    struct hf_zk_call call;
-    char              uuid[HF_ZK_UUID + 1];
-    char              path[HF_ZK_PATH_MAX];
-};
-
-bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid)
-{
-    struct hf_zk_text text = hf_zk_get_text(&reply->body);
-
-    return reply->error == 0 && text.size == HF_ZK_UUID &&
-           memcmp(text.bytes, uuid, HF_ZK_UUID) == 0;
-}
-
-static void on_companion_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct cleaning *cleaning = data;
-
-    if (hf_zk_is_uuid_read(reply, cleaning->uuid))
-        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, hf_zk_ignore, cleaning);
-    else
-        free(cleaning);
-}
-
-bool hf_zk_own_companion(const struct hf_zk_own *own, char *ret)
-{
-    if (own->shape.claim)
-        hf_zk_path(own->line, "claim", ret);
-    else if (own->slot >= 0)
-        hf_zk_slot_path(own->line, own->slot, ret);
-    return own->shape.claim || own->slot >= 0;
-}
-
-/* Somebody deleted the place: delete its companion.  They may have deleted that, too, and
- * it may belong to another place by now, so it is read first. */
-static void delete_companion(struct hf_zk *zk, struct hf_zk_own *own)
-{
-    char path[HF_ZK_PATH_MAX];
-
-    assert(own->where == HF_ZK_TAKEN);
-    if (!hf_zk_own_companion(own, path) || zk->dial.phase != HF_DIAL_READY)
-        return;
-    struct cleaning *cleaning = calloc(1, sizeof *cleaning);
-    if (cleaning == NULL)
-        return;
-    memcpy(cleaning->uuid, own->uuid, sizeof cleaning->uuid);
-    memcpy(cleaning->path, path, sizeof cleaning->path);
-    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, on_companion_read,
-                   cleaning);
-    own->slot = -1;
-}
-
 void hf_zk_own_left_line(struct hf_zk *zk, struct hf_zk_own *own)
 {
     size_t index = hf_zk_own_index(own);
@@ -250,7 +201,6 @@ void hf_zk_own_taken(struct hf_zk *zk, struct hf_zk_own *own)
         return;
     hf_zk_own_set(zk, own, HF_ZK_TAKEN);
     hf_zk_own_unlisten(zk, own, true);
-    delete_companion(zk, own);
     hf_zk_wait_review(zk, own);
     hf_zk_own_left_line(zk, own);
     if (own->line->own_count == 0)

@@ -50,6 +50,19 @@ void hf_zk_timer_stop(struct hf_zk_timer *timer);
 struct hf_zk_timer *hf_zk_timer_take(struct hf_zk_timers *list, hf_time now);
 hf_time             hf_zk_timers_wake(const struct hf_zk_timers *list);
 
+/* ---- Companions: companion.c -------------------------------------------------------- */
+
+/* The node slot-N or `claim` that belongs to a place. */
+struct hf_zk_companion {
+    struct hf_zk_call       call;
+    struct hf_zk_companion *next;  /* in zk->orphans */
+    enum hf_zk_where        where; /* UNSURE: it was sent, and not answered */
+    int                     slot;  /* the number N; -1: `claim` */
+    char                    uuid[HF_ZK_UUID + 1]; /* its data: that of the place */
+    size_t                  room;
+    char                    path[];
+};
+
 /* ---- Places ------------------------------------------------------------------------- */
 
 /* wait.c draws them. */
@@ -68,9 +81,9 @@ struct hf_zk_own {
     int64_t            number; /* in its name */
     int64_t            ctime;  /* creation by the server's clock; ms since 1970 */
     hf_time            made_at, held_at; /* by our clock; 0: not yet */
-    int                slot;
-    int                slot_tried; /* UNSURE: the slot that may be ours; -1: none */
-    char              *asked;      /* the reason of an ASK */
+    char              *asked;            /* the reason of an ASK */
+
+    struct hf_zk_companion *companion; /* NULL: it needs none yet, or none at all */
 
     struct hf_zk_listener node_listener; /* to its own node */
     bool                  unread;        /* the node may have changed and must be read */
@@ -90,12 +103,23 @@ void              hf_zk_own_drop_all(struct hf_zk *zk); /* the session is gone *
 
 /* Its index in the last listing; line->count: it is not there. */
 size_t hf_zk_own_index(const struct hf_zk_own *own);
-/* The path of its companion, the node slot-N or `claim` that belongs to it.  False: it has
- * none.  `ret` has HF_ZK_PATH_MAX bytes. */
-bool hf_zk_own_companion(const struct hf_zk_own *own, char *ret);
+
+/* Before it is put: false: no memory. */
+bool hf_zk_companion_ready(struct hf_zk_own *own);
+/* Put its creation into a MULTI: slot-N, or (-1) `claim`.  It is UNSURE until the caller
+ * sets `where`, by the answer. */
+void hf_zk_companion_put(struct hf_zk *zk, struct hf_zk_own *own, int slot);
+/* Its path, if it is THERE, or NULL; the slot, or -1. */
+const char *hf_zk_own_companion(const struct hf_zk_own *own);
+int         hf_zk_own_slot(const struct hf_zk_own *own);
 /* Does the companion that was read belong to the place with this uuid? */
 bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid);
+/* The place is gone: delete its companion. */
+void hf_zk_own_orphan(struct hf_zk *zk, struct hf_zk_own *own);
+void hf_zk_orphans_resume(struct hf_zk *zk); /* on a new connection */
+void hf_zk_orphans_drop(struct hf_zk *zk);   /* the session is gone */
 
+/* A place that is NOWHERE or TAKEN has no companion. */
 void hf_zk_own_set(struct hf_zk *zk, struct hf_zk_own *own, enum hf_zk_where where);
 /* Its node exists, with this path and stat.  0; or HF_ENOMEM, HF_ELOST if it is not ours
  * after all: then nothing is changed. */

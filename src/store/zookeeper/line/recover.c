@@ -6,7 +6,7 @@
  *        +--the node is our session's--> THERE; another session's --> NOWHERE
  *        +--it is gone by now--> TAKEN: what we sent before was over when we listed
  *
- * If we were about to take a slot, that node is read, too: does it have our uuid?
+ * If we were about to create its companion, that node is read, too: does it have our uuid?
  */
 #include "store/zookeeper/inner.h"
 
@@ -39,23 +39,22 @@ static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     task->on_recovered(zk, task);
 }
 
-static void on_slot_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_companion_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_own  *own = task->own;
 
-    if (hf_zk_task_failed(zk, task, reply->error, "read a slot in", task->line->folder))
+    if (hf_zk_task_failed(zk, task, reply->error, "read", own->companion->path))
         return;
-    if (hf_zk_is_uuid_read(reply, own->uuid))
-        own->slot = own->slot_tried;
-    own->slot_tried = -1;
+    own->companion->where =
+        hf_zk_is_uuid_read(reply, own->uuid) ? HF_ZK_THERE : HF_ZK_NOWHERE;
     hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, own->path, on_found_node, task);
 }
 
 static void on_listed_to_recover(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct hf_zk_own *own = task->own;
-    char              slot[HF_ZK_PATH_MAX];
+    struct hf_zk_own             *own = task->own;
+    const struct hf_zk_companion *companion = own->companion;
 
     if (hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         return;
@@ -72,12 +71,11 @@ static void on_listed_to_recover(struct hf_zk *zk, struct hf_zk_task *task, int 
     }
     free(own->path);
     own->path = path;
-    if (own->slot_tried < 0) {
+    if (companion != NULL && companion->where == HF_ZK_UNSURE)
+        hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, companion->path,
+                       on_companion_read, task);
+    else
         hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, on_found_node, task);
-        return;
-    }
-    hf_zk_slot_path(task->line, own->slot_tried, slot);
-    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, slot, on_slot_read, task);
 }
 
 /* A call on the broken connection has been carried out or never will be: the server

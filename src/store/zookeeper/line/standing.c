@@ -25,7 +25,7 @@ struct hf_standing hf_zk_standing(const struct hf_zk_own *own, enum hf_stand sta
     standing.token = own->token;
     standing.weight = own->shape.weight;
     if (state == HF_STAND_HOLDS) {
-        standing.slot = own->slot;
+        standing.slot = hf_zk_own_slot(own);
         standing.asked = own->asked;
     } else {
         standing.ahead = count_ahead(line, hf_zk_own_index(own));
@@ -41,7 +41,7 @@ void hf_zk_answer(struct hf_zk *zk, struct hf_zk_task *task, enum hf_stand state
     struct hf_standing none = { .state = HF_STAND_NONE, .slot = -1 };
 
     if (own != NULL && state == HF_STAND_HOLDS && own->where == HF_ZK_THERE) {
-        if (own->slot < 0 && hf_shape_has_slots(&own->shape)) {
+        if (hf_zk_own_slot(own) < 0 && hf_shape_has_slots(&own->shape)) {
             hf_zk_slot_take(zk, task); /* which calls us again */
             return;
         }

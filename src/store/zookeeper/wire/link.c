@@ -169,6 +169,7 @@ static void be_ready(struct hf_zk *zk)
     hf_dial_ready(&zk->dial); /* sends nothing yet: requests follow after all this */
     hf_zk_chroot_make(zk);
     hf_zk_watched_restore(zk);
+    hf_zk_orphans_resume(zk);
     hf_zk_wait_resume(zk);
 }
 
