@@ -64,6 +64,7 @@ struct hf_sq {
     int                      fifo;
     size_t                   fifo_room;
     struct hf_sq_owns        owns;
+    struct hf_sq_ahead      *ahead; /* the lines that they follow */
 
     struct hf_sq_watch      *watches;
     hf_time                  line_check, line_checked; /* of whole lines: next, last */

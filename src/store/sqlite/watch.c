@@ -83,8 +83,6 @@ void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own)
 /* It is carried out again. */
 static void retry_watch(struct hf_sq *sq, struct hf_sq_watch *watch)
 {
-    if (watch->own != NULL)
-        watch->own->woken = true;
     hf_requests_append(&sq->waiting, remove_watch(watch));
     sq->base.wake = 0;
 }
@@ -133,6 +131,8 @@ bool hf_sq_watches_recheck(struct hf_sq *sq)
         any = true;
         if (sq->now < soon)
             continue;
+        if (watch->own != NULL)
+            hf_sq_ahead_forget(watch->own);
         retry_watch(sq, watch);
         free_watch(watch);
     }
@@ -162,6 +162,13 @@ static bool was_taken_away(struct hf_sq *sq, const struct hf_sq_watch *watch,
     return true;
 }
 
+static void tie_has_ended(struct hf_sq *sq, struct hf_sq_watch *watch)
+{
+    if (watch->own != NULL)
+        watch->own->woken = true;
+    retry_watch(sq, watch);
+}
+
 /* Has one of its ties ended: of those to the session `sid`, or of all if that is 0?
  * *waits: one has not. */
 static bool tie_ended(struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid,
@@ -178,15 +185,25 @@ static bool tie_ended(struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_
     return false;
 }
 
+static bool is_stale(const struct hf_sq_watch *watch, bool *waits)
+{
+    return watch->own != NULL && is_of_whole_line(watch) &&
+           hf_sq_ahead_is_stale(watch->own, waits);
+}
+
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 {
     bool still = false;
 
+    hf_sq_ahead_check(sq, sid);
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (!tie_ended(sq, watch, sid, &still))
+        if (tie_ended(sq, watch, sid, &still))
+            tie_has_ended(sq, watch);
+        else if (is_stale(watch, &still))
+            retry_watch(sq, watch);
+        else
             continue;
-        retry_watch(sq, watch);
         free_watch(watch);
     }
     return still;
@@ -211,7 +228,7 @@ static void add_watch(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req
  * notice; if it died before, we see that now. */
 static int start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_req *req)
 {
-    bool waits;
+    bool waits = false;
     int  r = 0;
 
     for (size_t i = 0; i < watch->ties.count && r == 0; i++)
@@ -220,32 +237,13 @@ static int start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, struct hf_re
         return r;
     add_watch(sq, watch, req);
     if (tie_ended(sq, watch, 0, &waits))
+        tie_has_ended(sq, watch);
+    else if (is_stale(watch, &waits))
         retry_watch(sq, watch);
     else if (is_of_whole_line(watch) && sq->line_check == HF_NEVER)
         sq->line_check =
             sq->now + (sq->store_watch.inotify >= 0 ? HF_SEC : 10 * LINE_PAUSE);
     return 0;
-}
-
-/* A waiter that follows how many are ahead is tied to all of them. */
-static int tie_all_ahead(struct hf_sq *sq, struct hf_sq_own *own)
-{
-    uint64_t stamp;
-
-    int r = hf_sq_rows_all(sq, own->line, &stamp);
-    own->watch.ties.count = 0;
-    for (size_t i = 0; r == 0 && i < sq->rows.count; i++)
-        if (sq->rows.row[i].seq < own->seq)
-            r = hf_sq_tie(sq, &own->watch.ties, &sq->rows.row[i]);
-    return r;
-}
-
-/* Sweep the line: dead places must not count.  If they cannot be removed, they do. */
-static int sweep_and_listen(struct hf_sq *sq, const char *line)
-{
-    hf_sq_log_listen(sq);
-    int r = hf_sq_sweep_now(sq, line);
-    return r == HF_SQ_STALE || r == HF_SQ_LOCKED ? r : 0;
 }
 
 static bool may_differ(const struct hf_sq_own *own, const struct hf_req *req)
@@ -256,23 +254,27 @@ static bool may_differ(const struct hf_sq_own *own, const struct hf_req *req)
 /* 1: the place stands otherwise than the caller knows, and `req` has the answer. */
 static int compare_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
 {
-    bool follows = req->follow && own->last.state == HF_STAND_WAITS;
-    int  r = follows ? sweep_and_listen(sq, own->line) : 0;
+    bool     follows = req->follow && own->last.state == HF_STAND_WAITS;
+    uint64_t ahead = 0;
+    int      r = follows ? hf_sq_ahead_read(sq, own, &ahead) : 0;
 
-    if (r == 0 && (follows || may_differ(own, req))) {
+    if (r == 1) {
+        own->last.ahead = ahead;
+        own->watch.ties.count =
+            0; /* all sessions ahead are watched for all our waiters */
+    } else if (r == 0 && (follows || may_differ(own, req))) {
         r = hf_sq_own_read(sq, own);
         if (r == 0)
             req->standing = hf_sq_no_place;
-        if (r <= 0)
-            return r < 0 ? r : 1;
+        if (r == 0)
+            return 1;
     }
     if (r < 0)
         return r;
-    if (hf_standing_differs(&own->last, req)) {
+    bool differs = hf_standing_differs(&own->last, req);
+    if (differs)
         req->standing = own->last;
-        return 1;
-    }
-    return follows ? tie_all_ahead(sq, own) : 0;
+    return differs;
 }
 
 static int watch_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)

@@ -118,6 +118,7 @@ void hf_sq_own_free(struct hf_sq_own *own)
 {
     if (own == NULL)
         return;
+    hf_sq_ahead_leave(own);
     free(own->watch.ties.tie);
     free(own->asked);
     free(own->line);

@@ -24,6 +24,7 @@
 #include "store/sqlite/watch.h"
 
 struct hf_sq;
+struct hf_sq_ahead;
 
 struct hf_sq_own {
     uint64_t           id;
@@ -34,6 +35,8 @@ struct hf_sq_own {
     char              *asked; /* or NULL */
     bool               woken;
     struct hf_sq_watch watch; /* its ties stay as long as the place waits */
+
+    struct hf_sq_ahead *ahead; /* of a waiter that follows how many are ahead; or NULL */
 
     struct hf_sq_own *next, **prev;
     struct hf_sq_own *next_by_id, *next_by_seq;
@@ -74,6 +77,21 @@ extern const struct hf_standing hf_sq_no_place;
  * it is freed.  answer() puts that into `req`; `own` may be NULL. */
 int hf_sq_own_read(struct hf_sq *sq, struct hf_sq_own *own);
 int hf_sq_own_answer(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
+
+/* ---- ahead.c ----------------------------------------------------------------- */
+
+/* How many places are ahead of ours, which waits: 1.  0: hf_sq_own_read() must say how it
+ * stands.  All sessions in the line are watched from then on. */
+int hf_sq_ahead_read(struct hf_sq *sq, struct hf_sq_own *own, uint64_t *ret);
+
+/* What was read may be out of date.  leave(): this place follows no more. */
+void hf_sq_ahead_forget(struct hf_sq_own *own);
+void hf_sq_ahead_leave(struct hf_sq_own *own);
+
+/* The session `sid` may have died: look whether its places are alive.  Then is_stale() says for
+ * each of ours whether the line must be read again; *waits: one of them is alive. */
+void hf_sq_ahead_check(struct hf_sq *sq, uint64_t sid);
+bool hf_sq_ahead_is_stale(const struct hf_sq_own *own, bool *waits);
 
 /* ---- leave.c ----------------------------------------------------------------- */
 
