@@ -70,23 +70,29 @@ void three_clients_end(struct three_clients *three, bool kept)
     three_clients_free(three);
 }
 
-void three_clients_newcomer(struct actor *holder, const char *name, int ms)
+void three_clients_see_newcomer(struct actor *holder, struct actor *late, int ms)
 {
-    static struct actor late;
-    hf_time             end = hf_now() + ms * HF_MS;
+    hf_time end = hf_now() + ms * HF_MS;
 
-    actor_open(&late, 500, name);
     while (hf_now() < end) {
-        int r = actor_acquire(&late, 20);
+        int r = actor_acquire(late, 20);
         actors_watch(holder, 1, 0);
         if (r == 0)
-            actor_give(&late);
+            actor_give(late);
     }
     int r = actor_release(holder);
     assert_true(r == 0 || r == HF_ELOST);
-    three_clients_token(actor_take(&late));
-    actor_give(&late);
+    three_clients_token(actor_take(late));
+    actor_give(late);
     actor_close(holder);
-    actor_close(&late);
+    actor_close(late);
     server_expect_empty();
+}
+
+void three_clients_newcomer(struct actor *holder, const char *name, int ms)
+{
+    static struct actor late;
+
+    actor_open(&late, 500, name);
+    three_clients_see_newcomer(holder, &late, ms);
 }

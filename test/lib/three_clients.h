@@ -34,4 +34,7 @@ void three_clients_token(uint64_t token);
  * both. */
 void three_clients_newcomer(struct actor *holder, const char *name, int ms);
 
+/* The same with a client that is open already. */
+void three_clients_see_newcomer(struct actor *holder, struct actor *late, int ms);
+
 #endif

@@ -113,6 +113,26 @@ static void test_a_newcomer_with_a_shorter_lease_after_lost_data(void **state)
     three_clients_newcomer(&holder, "flush-hasty", 2 * TTL_MS);
 }
 
+/* It has looked around while the namespace was new, and asks for its first lock after another
+ * client's lock was lost. */
+static void test_a_newcomer_that_looked_before_the_first_lock(void **state)
+{
+    static struct actor holder, looker;
+    struct hf_report   *report;
+
+    (void)state;
+    redis_do("SCRIPT FLUSH"); /* the namespace is new */
+    redis_do("FLUSHALL");
+    actors_write();
+    actor_open(&looker, TTL_MS, "flush-looked");
+    assert_int_equal(hf_inspect(looker.client, NULL, ACTOR_LIMIT_MS, &report), 0);
+    hf_report_free(report);
+    actor_open(&holder, 2 * TTL_MS, "flush-looked");
+    actor_take(&holder);
+    redis_do("FLUSHALL");
+    three_clients_see_newcomer(&holder, &looker, TTL_MS);
+}
+
 static void test_scripts_are_flushed_during_hand_overs(void **state)
 {
     static struct actor a, b;
@@ -276,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_the_sorted_set_is_deleted),
         cmocka_unit_test(test_a_newcomer_after_lost_data),
         cmocka_unit_test(test_a_newcomer_with_a_shorter_lease_after_lost_data),
+        cmocka_unit_test(test_a_newcomer_that_looked_before_the_first_lock),
         cmocka_unit_test(test_scripts_are_flushed_during_hand_overs),
         cmocka_unit_test(test_the_connection_breaks_before_the_lock_is_reclaimed),
         cmocka_unit_test(test_a_grant_that_overtook_its_enter_is_lost),

@@ -150,7 +150,7 @@ class Space:
 class Session:
     def __init__(self, space, sid=None):
         self.space, self.connection, self.epoch, self.token = space, 0, "0", 0
-        self.short = True
+        self.short, self.longest = True, 0
         self.sid = sid or f"{random.getrandbits(64):016x}"
 
     def command(self, script, *args, id=None, keys=(), connection=None):
@@ -175,16 +175,24 @@ class Session:
             self.short = True
         return ret
 
-    def hello(self, ttl=TTL, longest=0, grace=0, connection=None, history=(), read_only=False,
+    def hello(self, ttl=TTL, longest=None, grace=0, connection=None, history=(), read_only=False,
               config_epoch=""):
-        """On a new connection.  `history`: its length, and 1 if that counts only after lost data."""
+        """On a new connection.  `history`: its length, and 1 if that counts only after lost data.
+        `grace`: how long the grace period has to be, say the canaries, if they are looked for; None:
+        do not look."""
         self.connection = connection or self.connection + 1
         self.short = not history
-        ret = self.call("hello", ttl, longest, grace, self.token,
-                        *[*history, "", 0][:2], int(read_only), config_epoch)
+        for says in ("", grace):
+            ret = self.call("hello", ttl, self.longest if longest is None else longest, says, self.token,
+                            *[*history, "", 0][:2], int(read_only), config_epoch)
+            if ret[0] == 0:
+                self.epoch = ret[1]
+            if ret[0] != 0 or not ret[7]:
+                self.longest = ret[4] if ret[0] == 0 else self.longest
+                break
+            if read_only or grace is None:
+                break
         self.short = True
-        if ret[0] == 0:
-            self.epoch = ret[1]
         return ret
 
     def _place(self, *args, **more):

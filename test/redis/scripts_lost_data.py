@@ -53,6 +53,59 @@ def a_new_namespace_has_no_grace_period():
 
 
 @case
+def what_was_found_out_counts_only_in_that_epoch():
+    """All data are lost between the look for canaries and the hello that follows."""
+    there = space()
+    a, b = Session(there), Session(there)
+    assert a.hello(grace=None)[7] == 1 and a.enter(1, "m").state == "w"
+    there.lose()
+    assert a.call("hello", TTL, 0, 0, 0, "", 0, 0, "")[2] > TTL, "it has to look again"
+    assert b.enter(1, "m").code == 1 and b.hello()[2] == 0, "nobody had held anything"
+
+
+@case
+def a_client_with_lost_data_forbids_that_the_namespace_counts_as_new():
+    there = space()
+    a, b = sessions(there)
+    there.lose()
+    assert b.hello(grace=None)[7] == 1 and a.hello(grace=None)[7] == 1
+    b = Session(there)
+    assert TTL // 2 < b.hello()[2] <= TTL and TTL // 2 < a.hello()[2] <= TTL
+
+
+@case
+def a_client_that_dies_while_it_looks_blocks_nobody():
+    there = space()
+    a, b, look = Session(there), Session(there), Session(there)
+    assert look.hello(read_only=True)[7] == 1
+    assert a.hello(grace=None)[7] == 1 and there.fields()["grace"]
+    there.kill(a)
+    assert look.hello(read_only=True)[7] == 1
+    assert b.hello()[2::5] == [0, 0]
+    assert b.enter(1, "m").state == "g"
+    assert look.hello(read_only=True)[7] == 0
+    assert "blank" not in there.fields()
+
+
+@case
+def two_clients_find_out_that_the_namespace_is_new():
+    there = space()
+    a, b = Session(there), Session(there)
+    assert a.hello(grace=None)[7] == b.hello(grace=None)[7] == 1
+    assert a.hello()[2] == 0 and a.enter(1, "m").state == "g"
+    assert b.hello()[2] == 0 and b.enter(1, "n").state == "g"
+    assert int(a.read(1, "m").seq) <= there.now(), "tokens did not jump"
+
+
+@case
+def a_canary_makes_the_grace_period_last():
+    there = space()
+    a, b = Session(there), Session(there)
+    assert a.hello(grace=10 * TTL)[2] > 9 * TTL and a.enter(1, "m").state == "w"
+    assert b.hello()[2] > 9 * TTL, "what the others find out later does not count"
+
+
+@case
 def another_server_with_the_same_data():
     there = space()
     a, b, c = sessions(there, 3)
@@ -80,7 +133,8 @@ def sentinels_name_the_same_server_again():
     """It was replaced meanwhile, and does not know it: another server may have granted everything."""
     there = space()
     a, b = Session(there), Session(there)
-    assert a.hello(config_epoch=1)[2] == 0
+    assert TTL // 2 < a.hello(config_epoch=1)[2] <= TTL, "another master may have had data"
+    there.end_grace()
     held = a.enter(1, "m")
     assert a.hello(config_epoch=1)[2] == b.hello(config_epoch=1)[2] == 0, "nothing is lost"
     b.enter(1, "n")

@@ -76,6 +76,13 @@ static void on_info(struct hf_redis *redis, void *data, const redisReply *reply)
         keep_setting(data, "", reply->str);
 }
 
+static void on_canaries(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)redis;
+    if (reply != NULL)
+        ((struct hf_redis_diagnose *)data)->canary = hf_redis_canary_longest(reply);
+}
+
 /* "name", "value", "name", "value" ... */
 static void on_config(struct hf_redis *redis, void *data, const redisReply *reply)
 {
@@ -137,6 +144,9 @@ static void query_server(struct hf_redis *redis, struct hf_redis_diagnose *diagn
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         send_query(redis, diagnose, 3, (const char *[]){ "CONFIG", "GET", settings[i] },
                    on_config);
+    assert(diagnose->calls < sizeof diagnose->call / sizeof *diagnose->call);
+    hf_redis_canaries_ask(redis, &diagnose->call[diagnose->calls++], on_canaries,
+                          diagnose);
 }
 
 void hf_redis_diagnose(struct hf_served_task *task)

@@ -16,6 +16,7 @@ struct hf_redis_diagnose {
     hf_time              began;
     hf_time              took;
     hf_time              longest; /* ttl of all sessions that lock */
+    hf_time              canary;  /* the longest lease that one stands for */
     int64_t              ahead;   /* of the server's clock, in microseconds */
     char                *text;    /* INFO and CONFIG GET: lines "key:value" */
     bool                 failed;
@@ -35,7 +36,8 @@ enum {
     HF_REDIS_ANSWER_NOW,
     HF_REDIS_ANSWER_FOREIGN,   /* time left of another program's claim; -1: no expiry */
     HF_REDIS_ANSWER_LONGEST,   /* a place of the session with that ttl, or "" */
-    HF_REDIS_ANSWER_READ_ONLY, /* the first client that locks begins a grace period */
+    HF_REDIS_ANSWER_READ_ONLY, /* the first client that locks begins a grace period: 1; 2:
+                                  if there was a canary, or the server is young */
 };
 
 /* A setting, or a value from INFO; "" and false if the server did not reveal it. */

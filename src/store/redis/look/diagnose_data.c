@@ -178,6 +178,22 @@ static void tell_replicas(const struct hf_redis          *redis,
 
 /* ---- Our data ----------------------------------------------------------------- */
 
+/* Nobody has locked since data were lost, or since ever.  How long will the first client
+ * that does have to wait? */
+static hf_time coming_grace(const struct hf_redis          *redis,
+                            const struct hf_redis_diagnose *diagnose,
+                            const redisReply               *reply)
+{
+    switch (hf_redis_number(reply, HF_REDIS_ANSWER_READ_ONLY)) {
+    case 0:
+        return 0;
+    case 1:
+        return grace_of(redis, diagnose);
+    default:
+        return hf_redis_blank_grace(redis, diagnose->canary);
+    }
+}
+
 static void tell_grace(const struct hf_redis          *redis,
                        const struct hf_redis_diagnose *diagnose, const redisReply *reply,
                        struct hf_finding_list *list)
@@ -187,6 +203,7 @@ static void tell_grace(const struct hf_redis          *redis,
     int64_t     left = hf_redis_number(reply, HF_REDIS_ANSWER_GRACE);
     int64_t     since = hf_redis_number(reply, HF_REDIS_ANSWER_NOW) -
                     hf_redis_number(reply, HF_REDIS_ANSWER_EPOCH);
+    hf_time coming = coming_grace(redis, diagnose, reply);
 
     if (left > 0)
         hf_finding_add(
@@ -195,13 +212,13 @@ static void tell_grace(const struct hf_redis          *redis,
             "data were lost, or may have been, %.1f s ago (restart, failover, "
             "FLUSHALL): nobody is granted anything for another %.1f s",
             (double)since / 1e6, (double)left / 1e6);
-    else if (hf_redis_number(reply, HF_REDIS_ANSWER_READ_ONLY) != 0)
+    else if (coming > 0)
         hf_finding_add(
             list, HF_WARNING, "grace period",
             "wait: it ends by itself, a ttl after the first client that locks has come",
             "data were lost, or may have been (restart, failover, FLUSHALL), and nobody "
             "has locked since; the first client that does waits %g s, as do all others",
-            hf_seconds(grace_of(redis, diagnose)));
+            hf_seconds(coming));
     else
         hf_finding_add(list, HF_FINE, "grace period", NULL,
                        "none now; if data are lost it lasts %g s: %s%.150s",

@@ -20,6 +20,8 @@
 --            whether anything has changed
 --   grace    "<end> <length>": nothing is granted until then
 --   read_only  a read-only client began this epoch; see hello.lua
+--   blank    "<when this epoch began> <how long its grace period is at least>": whether the
+--            namespace is new has to be found out; see hello.lua
 --   watch_store, history  see changes.lua
 --   s_<sid>  "<end> <connection>"                          n_<sid> messages sent to a session
 --   u_<sid>  the length of its lease, sixteen digits

@@ -3,8 +3,8 @@
 -- ARGV 4 name, or nothing    KEYS 5 the claim of that name
 -- -> { 0, sessions, holders, waiters, grace period left, longest ttl, last token, epoch,
 --      holders of that name, waiters of that name, time, time left of another program's claim (-1
---      if it never expires), a place of the session with the longest ttl or "", 1 if the first
---      client that locks begins a grace period }
+--      if it never expires), a place of the session with the longest ttl or "", whether the
+--      first client that locks begins a grace period: 1 it does, 2 canaries tell }
 local name = ARGV[4]
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'grace', 'read_only')
@@ -29,4 +29,4 @@ local longest, whose = longest_lease()
 local place = whose and places_of(whose, 1)[1]
 return { 0, count('e'), count('h'), count('q'), grace_left(), tonumber(longest), head.last,
          f[1], holders, waiters, fmt('%.0f', now), foreign,
-         call('HGET', state, 't\n' .. sub(place or '', 2)) or '', f[5] and 1 or 0 }
+         call('HGET', state, 't\n' .. sub(place or '', 2)) or '', f[5] == 'kept' and 1 or f[5] and 2 or 0 }

@@ -2,12 +2,15 @@
 --
 -- ARGV 1 "0" for a new session; "-" with a session key: the session is taken over to be
 --      ended, and its lease stays as it is
---      4 ttl 5 longest ttl we know of 6 grace period, should there be no data at all
+--      4 ttl 5 longest ttl of clients that lock, as far as we know; 0: we know of none
+--      6 how long the grace period of the epoch in ARGV 1 has to be, say its canaries; empty: we
+--      have not looked for them since it began
 --      7 no token given out so far is higher, as far as we know
 --      8 how many history entries to keep; empty: leave that alone  9 only if data were lost (1)
 --      10 we are a read-only client (1)
 --      11 the config epoch under which Sentinels named this server; empty: there are none
--- -> { 0, epoch, grace period left, messages sent to us, longest ttl, patience, token }, and
+-- -> { 0, epoch, grace period left, messages sent to us, longest ttl, patience, token, 1 if a
+--    client that locks has to look for canaries and say hello again }, and
 --    no token given out so far is higher; { 2 } the session is dead; { 3 } somebody is ending
 --    it by its session key; { 7, layout, ours, sessions, when the last of them ends } another
 --    version of Holdfast wrote the data
@@ -18,10 +21,16 @@
 -- (reclaim.lua): the grace period.  A read-only client may have any ttl, and must not decide
 -- how long that takes.  If it is the first to find the loss, the first client that locks
 -- begins another epoch.
+--
+-- Without any data, the namespace is new, or all of it was lost.  Only canaries tell, and a script
+-- cannot see them.  So an epoch begins that grants nothing, practically for ever (`blank`).
+-- Whoever finds no canary after that knows that nobody had locked before; and what is found out
+-- counts only in that epoch.
+local FOR_EVER = 2 ^ 32 -- microseconds: longer than a client takes to look
 local ttl, known, read_only = tonumber(ARGV[4]), ARGV[1], ARGV[10] == '1'
 
 local f = call('HMGET', state, 'run', 's\n' .. sid, 'grace', 'epoch', 'last', 'ttl', 'layout',
-               'history', 'read_only', 'config_epoch')
+               'history', 'read_only', 'config_epoch', 'blank')
 local layout = tonumber(f[7] or f[5] and 0 or LAYOUT)
 local older = layout < LAYOUT
 if layout ~= LAYOUT then
@@ -39,11 +48,18 @@ if known ~= '0' then begin_write() end
 local id, replid, before = run_id(), replication_ids()
 local other = may_have_lost_data(f[1], id, replid, before) or
               (ARGV[11] ~= '' and ARGV[11] ~= f[10])
-if other or older or (f[9] and not read_only) then
-  local blank = not f[5] or f[9] == 'blank'
-  local grace = blank and tonumber(ARGV[6]) or longest
+local blank, begins = f[11], other or older or (f[9] and not read_only)
+
+local function set_grace(begin, length)
+  head.grace = fmt('%016.0f %.0f', begin + length, length)
+  call('HSET', state, 'grace', head.grace)
+end
+
+if begins then
+  local nothing = not f[5] or f[9] == 'blank' or blank
+  local grace = longest
   if older then -- an older layout: no session lives in it, unless data were lost
-    grace = other and math.max(grace, tonumber(ARGV[6])) or 0
+    if not other then grace = 0 end
     head.history = nil
   end
   if older or not f[1] then -- the rest, if any, is not consistent
@@ -56,22 +72,35 @@ if other or older or (f[9] and not read_only) then
     call('HDEL', state, 'watch_store') -- watchers must read all lines again
     call('DEL', changes)
   end
-  local deferred = read_only and grace > 0 and (blank and 'blank' or 'kept')
+  local deferred = read_only and (nothing and 'blank' or grace > 0 and 'kept')
   if read_only then grace = 0 end
-  if in_grace() then
+  if in_grace() and not blank then
     grace = math.max(grace, math.min(grace_left(), tonumber(sub(head.grace, 18))))
   end
-  head.grace = fmt('%016.0f %.0f', now + grace, grace)
+  -- A server that was promoted, or named after another, may lack what that one had.
+  local new = ARGV[5] == '0' and not match(before, '[^0]') and
+              (ARGV[11] == '' or ARGV[11] == '0')
+  blank = nothing and not read_only and fmt('%016.0f %.0f', now, new and 0 or grace)
+  set_grace(now, blank and FOR_EVER or grace)
   head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
-  call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch,
-       'grace', head.grace)
+  call('HDEL', state, 'read_only', 'blank')
+  call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch)
   if ARGV[11] ~= '' then call('HSET', state, 'config_epoch', ARGV[11]) end
-  call('HDEL', state, 'read_only')
   if deferred then call('HSET', state, 'read_only', deferred) end
-  -- A master that was replaced gives out tokens until its clients have left it, which is
-  -- before the grace period ends.
-  last = math.max(last, now + grace)
+  if blank then call('HSET', state, 'blank', blank) end
+  f[9] = deferred
 end
+local found = blank and known == head.epoch and ARGV[6] ~= ''
+if found then
+  set_grace(tonumber(sub(blank, 1, 16)), math.max(tonumber(ARGV[6]), tonumber(sub(blank, 18))))
+  call('HDEL', state, 'blank')
+  blank = false
+elseif blank and not begins and ARGV[5] ~= '0' then -- others were here
+  call('HSET', state, 'blank', sub(blank, 1, 17) .. fmt('%.0f', longest))
+end
+-- A master that was replaced gives out tokens until its clients have left it, which is
+-- before the grace period ends.
+if found or (begins and not blank) then last = math.max(last, grace_end()) end
 if known ~= head.epoch then last = math.max(last, tonumber(ARGV[7])) end
 call('HSET', state, 'last', fmt('%016.0f', last))
 if (ARGV[8] or '') ~= '' and (ARGV[9] ~= '1' or (known ~= head.epoch and not head.history)) then
@@ -106,4 +135,4 @@ call('ZREM', order, long)
 keep_time(longest)
 sweep()
 return { 0, head.epoch, grace_left(), tonumber(call('HGET', state, 'n\n' .. sid) or '0'),
-         longest, patience(), highest_token() }
+         longest, patience(), highest_token(), (blank or f[9] == 'blank') and 1 or 0 }

@@ -5,6 +5,10 @@
  * from 2^9 to 2^22 ms, so it also tells how long a lease may still last.  Only without
  * any canary do missing data mean that the namespace is new.  Read-only clients load
  * none.
+ *
+ * A client loads its canary before it can be granted anything.  It looks for others after
+ * the epoch has begun that it wants to judge (scripts/hello.lua), and before it loads its
+ * own.  So what it misses cannot have been there before that epoch.
  */
 #include "store/redis/inner.h"
 
@@ -50,12 +54,38 @@ void hf_redis_canary_load(struct hf_redis *redis)
     hf_redis_load(redis, text);
 }
 
+void hf_redis_canaries_ask(struct hf_redis *redis, struct hf_redis_call *call,
+                           hf_redis_on_reply *on_reply, void *data)
+{
+    const char *argv[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
+
+    for (int i = 0; i < HF_REDIS_CANARIES; i++)
+        argv[2 + i] = redis->canary[i];
+    hf_redis_conn_call(redis, &redis->link.conn, call, 2 + HF_REDIS_CANARIES, argv, NULL,
+                       on_reply, data);
+}
+
 hf_time hf_redis_canary_longest(const redisReply *reply)
 {
     hf_time longest = 0;
 
-    for (size_t i = 0; i < reply->elements && i < HF_REDIS_CANARIES; i++)
-        if (reply->element[i]->integer == 1)
+    for (size_t i = 0; i < HF_REDIS_CANARIES; i++)
+        if (hf_redis_number(reply, i) == 1)
             longest = HF_MS << (SHORTEST + i);
     return longest;
+}
+
+static void on_canaries(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    int first;
+
+    (void)data;
+    if (hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &first))
+        hf_redis_hello_found(redis, hf_redis_canary_longest(reply));
+}
+
+void hf_redis_canaries_seek(struct hf_redis *redis)
+{
+    assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->session.blank);
+    hf_redis_canaries_ask(redis, &redis->session.call, on_canaries, NULL);
 }

@@ -11,42 +11,49 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOT_SOUGHT (-1)
+
 /* ---- The answer --------------------------------------------------------------- */
 
-/* The session exists.  But if data were lost, we cannot rely on our places until they
- * are reclaimed, even if the connection breaks before that is done.  A read-only client
- * has no places. */
-static void take_hello(struct hf_redis *redis, const redisReply *reply, const char *epoch)
+/* The server is in another epoch than the one we know: data were lost.  We cannot rely on
+ * our places until they are reclaimed, even if the connection breaks before that is done.
+ * A read-only client has no places. */
+static bool take_epoch(struct hf_redis *redis, const char *epoch)
 {
     struct hf_redis_session *session = &redis->session;
-    bool                     other = strcmp(session->epoch, epoch) != 0;
-    bool                     again = !redis->served.fresh && other;
+    bool                     again = !redis->served.fresh;
+
+    if (strcmp(session->epoch, epoch) == 0)
+        return false;
+    session->unreclaimed |= again && session->locks;
+    redis->served.fresh = false;
+    redis->messages.heard = 0; /* the count may have been lost, too */
+    snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
+    return again;
+}
+
+/* The session exists.  `reread`: our places may stand differently now. */
+static void take_hello(struct hf_redis *redis, const redisReply *reply, bool reread)
+{
+    struct hf_redis_session *session = &redis->session;
     bool                     late = redis->remote.now >= redis->served.base.alive_until;
 
     assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     session->early = HF_NEVER;
-    session->unreclaimed |= again && session->locks;
     if (session->unreclaimed && late && redis->served.places > 0) {
         hf_redis_session_restart(&redis->served); /* too late to reclaim anything */
         return;
     }
-    snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-    redis->served.fresh = false;
-    session->history_set = true;
     hf_redis_session_take_limits(redis, hf_redis_time(reply, 2), hf_redis_time(reply, 4),
                                  hf_redis_number(reply, 6));
-    if (session->longest > 0)
-        redis->link.info.longest = session->longest;
     hf_redis_renew_after(redis, hf_redis_time(reply, 5));
-    if (other)
-        redis->messages.heard = 0; /* the count may have been lost, too */
     hf_redis_messages_count(redis, (uint64_t)hf_redis_number(reply, 3),
                             redis->messages.heard);
     if (session->unreclaimed) {
         hf_redis_reclaim(redis);
         return;
     }
-    if (again)
+    if (reread)
         hf_served_reread_all(&redis->served);
     hf_redis_session_opened(redis);
 }
@@ -75,8 +82,9 @@ static void other_layout(struct hf_redis *redis, const redisReply *reply)
 
 static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    const char *epoch = hf_redis_text(reply, 1);
-    int         code;
+    struct hf_redis_session *session = &redis->session;
+    const char              *epoch = hf_redis_text(reply, 1);
+    int                      code;
 
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
@@ -96,7 +104,13 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         snprintf(redis->session.epoch, sizeof redis->session.epoch, "%s", epoch);
         hf_redis_end_by_key(redis);
     } else {
-        take_hello(redis, reply, epoch);
+        bool reread = take_epoch(redis, epoch) || session->blank;
+        session->history_set = true;
+        session->blank = hf_redis_number(reply, 7) != 0;
+        if (session->blank && session->locks)
+            hf_redis_canaries_seek(redis);
+        else
+            take_hello(redis, reply, reread);
     }
 }
 
@@ -110,25 +124,20 @@ static hf_time longest_known(const struct hf_redis *redis)
     return ttl > session->longest ? ttl : session->longest;
 }
 
-/* The grace period to ask for, should the server have no data at all.  None is needed
- * if the namespace was never used since the server started, and the server has been up
- * for longer than any lease; unless another server may have been the master since.
- * `first`: we have locked nothing so far. */
-static hf_time blank_grace(const struct hf_redis *redis, bool first)
+/* Without a canary nobody had locked since the server started, and leases from before end
+ * by themselves. */
+hf_time hf_redis_blank_grace(const struct hf_redis *redis, hf_time canary)
 {
-    const struct hf_redis_server_info *info = &redis->link.info;
-    hf_time                            longest = longest_known(redis);
-    hf_time                            up = (info->uptime - 1) * HF_SEC;
+    hf_time longest = longest_known(redis);
+    hf_time up = redis->remote.now - redis->link.info.started - HF_SEC;
 
-    if (info->longest > longest)
-        longest = info->longest;
-    if (!first || info->longest > 0 || info->promoted ||
-        redis->link.master.config_epoch > 0)
-        return longest;
+    if (canary > 0 || redis->session.longest > 0)
+        return canary > longest ? canary : longest;
     return up >= longest ? 0 : longest - (up > 0 ? up : 0);
 }
 
-static void add_hello(struct hf_redis *redis, bool first)
+/* `canary`: the longest one found in this epoch, or 0; NOT_SOUGHT. */
+static void add_hello(struct hf_redis *redis, hf_time canary)
 {
     struct hf_served        *served = &redis->served;
     struct hf_redis_session *session = &redis->session;
@@ -136,8 +145,12 @@ static void add_hello(struct hf_redis *redis, bool first)
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_session(redis);
     hf_redis_add_number(served, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_add_number(served, (uint64_t)(longest_known(redis) / 1000));
-    hf_redis_add_number(served, (uint64_t)(blank_grace(redis, first) / 1000));
+    hf_redis_add_number(served, (uint64_t)(session->longest / 1000));
+    if (canary == NOT_SOUGHT)
+        hf_redis_add(served, "");
+    else
+        hf_redis_add_number(served,
+                            (uint64_t)(hf_redis_blank_grace(redis, canary) / 1000));
     hf_redis_add_number(served, hf_redis_session_token_bound(redis));
     if (redis->config.history >= 0 && !served->only_ends)
         hf_redis_add_number(served, (uint64_t)redis->config.history);
@@ -159,44 +172,66 @@ static bool is_enter_among(const struct hf_requests *list)
     return false;
 }
 
-void hf_redis_hello(struct hf_redis *redis)
+static void say_hello(struct hf_redis *redis, hf_time canary)
 {
     struct hf_redis_session *session = &redis->session;
 
     assert(!session->call.flying && redis->remote.dial->phase != HF_DIAL_READY);
     session->sent = redis->remote.now;
-    session->locks = session->locks || is_enter_among(&redis->remote.waiting) ||
-                     is_enter_among(&redis->remote.repeat);
-    if (session->locks)
-        hf_redis_canary_load(redis);
-    add_hello(redis, redis->served.fresh);
+    add_hello(redis, canary);
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 
-/* If this hello began a new epoch, the ENTER behind it is told so, and is sent again. */
+void hf_redis_hello(struct hf_redis *redis)
+{
+    redis->session.locks = redis->session.locks ||
+                           is_enter_among(&redis->remote.waiting) ||
+                           is_enter_among(&redis->remote.repeat);
+    say_hello(redis, NOT_SOUGHT);
+}
+
+void hf_redis_hello_found(struct hf_redis *redis, hf_time canary)
+{
+    assert(redis->session.blank && redis->session.locks);
+    hf_redis_canary_load(redis); /* before anything can be granted */
+    say_hello(redis, canary);
+}
+
+/* If this hello began a new epoch, the ENTER behind it is told so, and is sent again.  We
+ * have no place to reclaim. */
 static void on_used(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    const char *epoch = hf_redis_text(reply, 1);
-    int         code;
+    struct hf_redis_session *session = &redis->session;
+    const char              *epoch = hf_redis_text(reply, 1);
+    int                      code;
 
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
         return;
-    hf_redis_canary_load(redis);
-    if (code == HF_REDIS_AGAIN)
+    if (code == HF_REDIS_AGAIN) {
         hf_redis_session_use(redis);
-    else if (code == HF_SERVED_DONE && epoch != NULL) /* we have no place to reclaim */
-        snprintf(redis->session.epoch, sizeof redis->session.epoch, "%s", epoch);
+    } else if (code == HF_SERVED_DONE && epoch != NULL) {
+        snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
+        session->blank = hf_redis_number(reply, 7) != 0;
+        if (!session->blank)
+            hf_redis_canary_load(redis);
+        else if (redis->remote.dial->phase == HF_DIAL_READY)
+            hf_redis_session_greet_again(redis);
+    }
 }
 
-/* We said hello as a read-only client.  Out of memory: ENTER will fail as well. */
+/* We said hello as a read-only client.  Others must see the canary before our ENTER is
+ * granted; but if we have to look for canaries, it would be in our way.  Out of memory:
+ * ENTER will fail as well. */
 void hf_redis_session_use(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
     assert(!session->use.flying);
     session->locks = true;
-    add_hello(redis, true);
+    if (!session->blank)
+        hf_redis_canary_load(redis);
+    add_hello(redis, NOT_SOUGHT);
     if (redis->args.failed)
         session->locks = false;
     else

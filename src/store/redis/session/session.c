@@ -138,6 +138,8 @@ void hf_redis_session_opened(struct hf_redis *redis)
 {
     assert(!redis->session.unreclaimed && redis->link.introduced);
     hf_redis_session_renewed(redis);
+    if (redis->session.locks)
+        hf_redis_canary_load(redis); /* before our first ENTER here */
     redis->link.following = false;
     hf_dial_ready(redis->remote.dial);
     hf_dial_proven(redis->remote.dial);
@@ -176,7 +178,7 @@ void hf_redis_session_begin(struct hf_redis *redis)
 }
 
 /* A renewal in flight is answered first; then on_renewed() says hello. */
-static void hello_again(struct hf_redis *redis)
+void hf_redis_session_greet_again(struct hf_redis *redis)
 {
     hf_dial_greet_again(redis->remote.dial);
     redis->session.again = redis->session.call.flying;
@@ -196,7 +198,7 @@ void hf_redis_session_again(struct hf_served *served)
     if (redis->sentinel != NULL)
         hf_dial_break(redis->remote.dial, "has lost data");
     else
-        hello_again(redis);
+        hf_redis_session_greet_again(redis);
 }
 
 void hf_redis_session_restart(struct hf_served *served)
@@ -215,7 +217,7 @@ void hf_redis_session_restart(struct hf_served *served)
     hf_remote_lose(&redis->remote);
     assert(served->places == 0);
     if (redis->link.introduced)
-        hello_again(redis);
+        hf_redis_session_greet_again(redis);
 }
 
 void hf_redis_session_broken(struct hf_redis *redis)

@@ -16,9 +16,14 @@
 void hf_redis_canaries_init(struct hf_redis *redis);
 void hf_redis_canary_load(struct hf_redis *redis);
 
-/* From the reply to SCRIPT EXISTS: the longest lease that a canary stands for; 0: there
- * is no canary. */
+/* Ask for canaries; and from the answer, the longest lease that one stands for; 0: none. */
+void    hf_redis_canaries_ask(struct hf_redis *redis, struct hf_redis_call *call,
+                              hf_redis_on_reply *on_reply, void *data);
 hf_time hf_redis_canary_longest(const redisReply *reply);
+
+/* Look for canaries, and say hello again with the longest lease that one stands for:
+ * hf_redis_hello_found(). */
+void hf_redis_canaries_seek(struct hf_redis *redis);
 
 /* ---- session.c ---------------------------------------------------------------- */
 
@@ -33,6 +38,7 @@ struct hf_redis_session {
     char     epoch[24];  /* "0": a new session; "-": one to be ended by its session key */
     bool     unreclaimed; /* data were lost, and our places are not back yet */
     bool     locks;       /* we have wanted a place: no longer a read-only client */
+    bool     blank;       /* a client that locks has to look for canaries first */
     hf_time  longest;     /* ttl of all sessions that lock, says the server */
     uint64_t token;       /* no token was higher, said the server ... */
     hf_time  token_at;    /* ... in answer to what we sent then */
@@ -57,6 +63,9 @@ void hf_redis_session_broken(struct hf_redis *redis);
 
 /* Say hello again: the server has lost data.  Without Sentinels, on the same connection. */
 void hf_redis_session_again(struct hf_served *served);
+
+/* Say hello again on the same connection, which is READY. */
+void hf_redis_session_greet_again(struct hf_redis *redis);
 
 /* The session and all its places are gone: begin another one. */
 void hf_redis_session_restart(struct hf_served *served);
@@ -87,6 +96,13 @@ uint64_t hf_redis_session_token_bound(const struct hf_redis *redis);
 /* ---- hello.c ------------------------------------------------------------------ */
 
 void hf_redis_hello(struct hf_redis *redis);
+
+/* How long the grace period of an epoch without data has to be, if this canary was there
+ * after it had begun; 0: none was. */
+hf_time hf_redis_blank_grace(const struct hf_redis *redis, hf_time canary);
+
+/* The same, after a canary for such a lease was found, or none: 0. */
+void hf_redis_hello_found(struct hf_redis *redis, hf_time canary);
 
 /* Before our first ENTER: tell the server that this client locks from now on. */
 void hf_redis_session_use(struct hf_redis *redis);

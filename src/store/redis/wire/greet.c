@@ -1,7 +1,7 @@
 /* greet.c - the first commands on a connection, in one flight, and whether this server
  * will do.
  *
- * AUTH, INFO, SELECT, SCRIPT EXISTS.  CLIENT SETNAME comes last, because it may fail.
+ * AUTH, SELECT, INFO.  CLIENT SETNAME comes last, because it may fail.
  * A server that accepts no more clients says so in reply to the first command.
  */
 #include "store/redis/inner.h"
@@ -66,7 +66,7 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
     get_info(reply, "run_id", info->run_id, sizeof info->run_id);
     get_info(reply, "redis_version", info->version, sizeof info->version);
     get_info(reply, "redis_mode", mode, sizeof mode);
-    info->uptime = get_uptime(reply);
+    info->started = redis->remote.now - get_uptime(reply) * HF_SEC;
     info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
         hf_dial_refuse(redis->remote.dial, HF_EINVAL,
@@ -126,12 +126,10 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
 static void take_replication(struct hf_redis *redis, const redisReply *reply)
 {
     struct hf_redis_server_info *info = &redis->link.info;
-    char                         role[16], before[48];
+    char                         role[16];
 
     get_info(reply, "role", role, sizeof role);
-    get_info(reply, "master_replid2", before, sizeof before);
     info->replica = strcmp(role, "slave") == 0 || strcmp(role, "replica") == 0;
-    info->promoted = before[strspn(before, "0")] != '\0';
     if (info->replica && !info->cluster) /* in a cluster it will redirect us */
         deny_replica(redis, reply);
 }
@@ -185,13 +183,6 @@ static void on_memory(struct hf_redis *redis, void *data, const redisReply *repl
         take_memory(redis, reply);
 }
 
-static void on_replication(struct hf_redis *redis, void *data, const redisReply *reply)
-{
-    (void)data;
-    if (is_good(redis, reply, REDIS_REPLY_STRING))
-        take_replication(redis, reply);
-}
-
 static void on_select(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     char why[HF_ERRMSG_MAX], server_text[HF_ERRMSG_MAX];
@@ -206,18 +197,20 @@ static void on_select(struct hf_redis *redis, void *data, const redisReply *repl
     }
 }
 
-/* The reply to SCRIPT EXISTS is the last one that matters. */
-static void on_script(struct hf_redis *redis, void *data, const redisReply *reply)
+/* The last reply that matters. */
+static void on_replication(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_link *link = &redis->link;
+    struct hf_dial *dial = redis->remote.dial;
 
     (void)data;
-    if (!is_good(redis, reply, REDIS_REPLY_ARRAY))
+    if (!is_good(redis, reply, REDIS_REPLY_STRING))
         return;
-    assert(!link->introduced);
-    link->info.longest = hf_redis_canary_longest(reply);
-    link->introduced = true;
-    hf_dial_allow_all(redis->remote.dial);
+    take_replication(redis, reply);
+    if (dial->phase != HF_DIAL_GREETING)
+        return;
+    assert(!redis->link.introduced);
+    redis->link.introduced = true;
+    hf_dial_allow_all(dial);
     hf_redis_session_begin(redis);
 }
 
@@ -235,7 +228,6 @@ void hf_redis_greet(struct hf_dial *dial)
 {
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
-    const char           *exists[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
     char                  db[12];
 
     assert(dial == redis->remote.dial && dial->phase == HF_DIAL_GREETING &&
@@ -246,12 +238,9 @@ void hf_redis_greet(struct hf_dial *dial)
                        NULL);
     send_greeting(redis, 2, (const char *[]){ "INFO", "server" }, on_server);
     send_greeting(redis, 2, (const char *[]){ "INFO", "memory" }, on_memory);
-    send_greeting(redis, 2, (const char *[]){ "INFO", "replication" }, on_replication);
     snprintf(db, sizeof db, "%d", redis->config.db);
     if (redis->config.db != 0)
         send_greeting(redis, 2, (const char *[]){ "SELECT", db }, on_select);
-    for (int i = 0; i < HF_REDIS_CANARIES; i++)
-        exists[2 + i] = redis->canary[i];
-    send_greeting(redis, 2 + HF_REDIS_CANARIES, exists, on_script);
+    send_greeting(redis, 2, (const char *[]){ "INFO", "replication" }, on_replication);
     send_greeting(redis, 3, (const char *[]){ "CLIENT", "SETNAME", "holdfast" }, NULL);
 }

@@ -155,11 +155,9 @@ struct hf_redis_server_info {
     char      version[32];
     char      policy[32]; /* maxmemory_policy */
     long long maxmemory;
-    long long uptime;   /* seconds */
-    bool      cluster;  /* it is part of one */
-    bool      replica;  /* it is one, so it is read-only */
-    bool      promoted; /* it was one: master_replid2 is set */
-    hf_time   longest;  /* lease in this namespace since the server started, at most */
+    hf_time   started; /* no later than this, by our clock, give or take a second */
+    bool      cluster; /* it is part of one */
+    bool      replica; /* it is one, so it is read-only */
 };
 
 struct hf_redis_link {
