@@ -28,7 +28,7 @@ class Storm(threading.Thread):
         self.start()
 
     def run(self):
-        while not self.over.wait(random.uniform(0, 0.005)):
+        while not self.over.wait(random.uniform(0, 0.003)):
             with contextlib.suppress(OSError, *self.errors):
                 self.count += self.strike()
 
@@ -50,7 +50,7 @@ class Sql(Store):
             count = storm.stop()
             link.close()
             return count
-        return self.dice.choice([0.2, 0.5, 1, 2]) * self.ttl, stop
+        return self.dice.choice([0.3, 1, 2, 3]) * self.ttl, stop
 
     def left(self, empty):
         for text, query in self.QUERIES.items():
