@@ -9,15 +9,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUCKETS_LEAST 64
+
 static struct hf_served_place **bucket(const struct hf_served *served, uint64_t id)
 {
-    /* the store is const here, its buckets are not */
-    return (struct hf_served_place **)&served->place[id % HF_SERVED_BUCKETS];
+    assert(served->buckets > 0);
+    return &served->place[id % served->buckets];
+}
+
+/* Ids rise by one, so they fill the buckets evenly.  False: no memory for the first ones. */
+static bool make_room(struct hf_served *served)
+{
+    size_t                   old = served->buckets;
+    struct hf_served_place **all = served->place;
+
+    if (served->places < old)
+        return true;
+    size_t count = old == 0 ? BUCKETS_LEAST : old * 2;
+    served->place = calloc(count, sizeof *served->place);
+    if (served->place == NULL) {
+        served->place = all;
+        return old > 0;
+    }
+    served->buckets = count;
+    for (size_t i = 0; i < old; i++)
+        for (struct hf_served_place *at = all[i], *next; at != NULL; at = next) {
+            struct hf_served_place **to = bucket(served, at->id);
+            next = at->next;
+            at->next = *to;
+            *to = at;
+        }
+    free(all);
+    return true;
 }
 
 struct hf_served_place *hf_served_place_find(const struct hf_served *served, uint64_t id)
 {
-    struct hf_served_place *place = *bucket(served, id);
+    struct hf_served_place *place = served->buckets > 0 ? *bucket(served, id) : NULL;
 
     while (place != NULL && place->id != id)
         place = place->next;
@@ -38,10 +66,10 @@ struct hf_served_place *hf_served_place_new(struct hf_served    *served,
                                             const struct hf_req *req)
 {
     size_t                  size = strlen(req->name) + 1;
-    struct hf_served_place *place = calloc(1, sizeof *place + size);
+    struct hf_served_place *place;
 
     assert(req->id != 0 && hf_served_place_find(served, req->id) == NULL);
-    if (place == NULL)
+    if (!make_room(served) || (place = calloc(1, sizeof *place + size)) == NULL)
         return NULL;
     place->note = strdup(req->note != NULL ? req->note : "");
     if (place->note == NULL) {
@@ -78,8 +106,11 @@ static void free_place(struct hf_served *served, struct hf_served_place *place)
 
 void hf_served_place_drop(struct hf_served *served, uint64_t id)
 {
-    struct hf_served_place **at = bucket(served, id);
+    struct hf_served_place **at;
 
+    if (served->buckets == 0)
+        return;
+    at = bucket(served, id);
     while (*at != NULL && (*at)->id != id)
         at = &(*at)->next;
     struct hf_served_place *place = *at;
@@ -91,13 +122,16 @@ void hf_served_place_drop(struct hf_served *served, uint64_t id)
 
 void hf_served_places_drop(struct hf_served *served)
 {
-    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++) {
+    for (size_t i = 0; i < served->buckets; i++) {
         struct hf_served_place *place;
         while ((place = served->place[i]) != NULL) {
             served->place[i] = place->next;
             free_place(served, place);
         }
     }
+    free(served->place);
+    served->place = NULL;
+    served->buckets = 0;
 }
 
 void hf_served_place_notify(struct hf_served_place *place)
@@ -108,7 +142,7 @@ void hf_served_place_notify(struct hf_served_place *place)
 
 void hf_served_reread_all(struct hf_served *served)
 {
-    for (size_t i = 0; i < HF_SERVED_BUCKETS && served->places > 0; i++)
+    for (size_t i = 0; i < served->buckets; i++)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
             hf_served_place_notify(at);
     hf_served_changed(served, NULL);
@@ -118,7 +152,7 @@ void hf_served_reread_all(struct hf_served *served)
 /* The new secret: the message may still be on its way to us. */
 void hf_served_forget_overtaking(struct hf_served *served)
 {
-    for (size_t i = 0; i < HF_SERVED_BUCKETS && served->places > 0; i++)
+    for (size_t i = 0; i < served->buckets; i++)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
             if (at->seq == 0) {
                 at->granted = false;

@@ -27,9 +27,8 @@
 #include "store/findings.h"
 #include "store/remote/task.h"
 
-#define HF_SERVED_BUCKETS      1024 /* of places */
-#define HF_SERVED_SID          16   /* hexadecimal digits */
-#define HF_SERVED_SECRET_STOCK 32   /* grant secrets drawn at once */
+#define HF_SERVED_SID          16 /* hexadecimal digits */
+#define HF_SERVED_SECRET_STOCK 32 /* grant secrets drawn at once */
 
 struct hf_served;
 struct hf_served_task;
@@ -246,7 +245,8 @@ struct hf_served {
     bool     only_ends; /* opened to end the session of a session key: see session.c */
     uint64_t session;   /* its number: how many were lost before */
     uint64_t token;     /* highest seen */
-    struct hf_served_place      *place[HF_SERVED_BUCKETS];
+    struct hf_served_place     **place; /* by id % buckets */
+    size_t                       buckets;
     unsigned                     places;
     uint64_t                     secret[HF_SERVED_SECRET_STOCK]; /* for the next places */
     unsigned                     secrets;                        /* left of them */

@@ -146,7 +146,7 @@ static void reclaim_places(struct hf_pg *pg)
         hf_dial_break(&pg->dial, "cannot be asked: out of memory");
         return;
     }
-    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
+    for (size_t i = 0; i < pg->served.buckets; i++)
         for (struct hf_served_place *at = pg->served.place[i]; at != NULL; at = at->next)
             if (!at->leaving && !at->away)
                 ids[count++] = at->id;

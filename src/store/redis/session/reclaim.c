@@ -37,7 +37,7 @@ static bool gather(struct hf_redis_reclaiming *reclaiming, const struct hf_serve
     reclaiming->id = malloc((served->places + 1) * sizeof *reclaiming->id);
     if (reclaiming->id == NULL)
         return false;
-    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
+    for (size_t i = 0; i < served->buckets; i++)
         for (const struct hf_served_place *at = served->place[i]; at != NULL;
              at = at->next)
             reclaiming->id[reclaiming->count++] = at->id;

@@ -17,7 +17,7 @@ size_t hf_redis_each_claim(struct hf_redis *redis,
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < HF_SERVED_BUCKETS && redis->served.places > 0; i++)
+    for (size_t i = 0; i < redis->served.buckets; i++)
         for (struct hf_served_place *at = redis->served.place[i]; at != NULL;
              at = at->next)
             if (is_claim(at)) {
