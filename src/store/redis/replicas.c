@@ -48,10 +48,10 @@ void hf_redis_replicas_wait(struct hf_served_task *task)
     char             count[16], ms[24];
     const char      *argv[] = { "WAIT", count, ms };
 
-    assert(redis->config.replicas > 0 && !task->flying);
+    assert(redis->config.replicas > 0);
     snprintf(count, sizeof count, "%d", redis->config.replicas);
     snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));
-    task->flying = true;
+    hf_served_sent(task);
     hf_redis_conn_call(redis, &redis->link.conn, &((struct hf_redis_task *)task)->call, 3,
                        argv, NULL, on_waited, task);
 }

@@ -10,6 +10,10 @@
 #define ROUNDS    16   /* done() may submit again and again */
 #define BEGUN_MAX 4096 /* but a group is never split */
 
+/* Begin more once so few calls are in flight: many at a time, since ZooKeeper lists a line
+ * once for all that begin together. */
+#define FLYING_LOW (HF_FLYING_MAX / 2)
+
 void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
                     struct hf_dial *dial)
 {
@@ -210,10 +214,21 @@ void hf_task_again(struct hf_task *task)
 
 /* ---- All of them -------------------------------------------------------------- */
 
+void hf_remote_sent(struct hf_remote *remote)
+{
+    remote->flying++;
+}
+
+void hf_remote_answered(struct hf_remote *remote)
+{
+    assert(remote->flying > 0);
+    remote->flying--;
+}
+
 static bool may_begin_any(const struct hf_remote *remote)
 {
     return (remote->repeat.first != NULL || remote->waiting.first != NULL) &&
-           hf_dial_status(remote->dial) > 0;
+           remote->flying <= FLYING_LOW && hf_dial_status(remote->dial) > 0;
 }
 
 static void end_canceled_requests(struct hf_remote *remote)
@@ -234,7 +249,8 @@ static void end_canceled_requests(struct hf_remote *remote)
 
 /* Begin what is in the list now, or as many as allowed.  What done() submits meanwhile
  * waits for the next round. */
-static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *begun)
+static void begin_all(struct hf_remote *remote, struct hf_requests *list, size_t most,
+                      int *begun)
 {
     const struct hf_req *last = list->last;
     uint64_t             group = 0; /* of the previous one */
@@ -242,7 +258,7 @@ static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *b
 
     while (more && list->first != NULL && hf_dial_status(remote->dial) > 0) {
         bool together = group != 0 && list->first->group == group;
-        if (*begun >= BEGUN_MAX && !together)
+        if ((*begun >= BEGUN_MAX || remote->flying >= most) && !together)
             return;
         struct hf_req *req = hf_requests_take(list);
         more = req != last;
@@ -254,13 +270,14 @@ static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *b
 
 bool hf_remote_run(struct hf_remote *remote)
 {
-    bool more = true;
-    int  begun = 0;
+    size_t most = remote->flying <= FLYING_LOW ? HF_FLYING_MAX : 0;
+    bool   more = true;
+    int    begun = 0;
 
     for (int round = 0; round < ROUNDS && begun < BEGUN_MAX && more; round++) {
         end_canceled_requests(remote);
-        begin_all(remote, &remote->repeat, &begun);
-        begin_all(remote, &remote->waiting, &begun);
+        begin_all(remote, &remote->repeat, most, &begun);
+        begin_all(remote, &remote->waiting, most, &begun);
         more = remote->canceled != NULL || remote->cancels || may_begin_any(remote);
     }
     return more;

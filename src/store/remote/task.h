@@ -26,6 +26,9 @@
  * If the connection breaks, waiting requests wait on.  A task with a call in flight gets
  * NULL as its answer.  The store decides what happens to the others.
  *
+ * A server works on one call of ours after the other, so a renewal waits for all that is in
+ * flight.  So requests begin only while few calls are in flight; the others stay WAITING.
+ *
  * submit() and cancel() only note things down; process() calls hf_remote_run().  done()
  * is called from wherever an answer is complete, and may submit and cancel.
  */
@@ -84,6 +87,7 @@ struct hf_remote {
     struct hf_requests          repeat;
     struct hf_task             *tasks, **tasks_end;
     struct hf_task             *canceled; /* WATCHes to be ended */
+    size_t                      flying;   /* calls in flight */
     bool                        cancels;  /* requests that are not at work are canceled */
     bool                        closing;  /* done() is not called any more */
 };
@@ -99,6 +103,13 @@ void hf_remote_finish(struct hf_remote *remote);
 /* For struct hf_store_impl. */
 void hf_remote_submit(struct hf_store *store, struct hf_req *req);
 void hf_remote_cancel(struct hf_store *store, struct hf_req *req);
+
+/* Calls in flight while requests are begun, unless a group is larger. */
+#define HF_FLYING_MAX 256
+
+/* For the store: a call of a task is sent, and is answered or the connection broke. */
+void hf_remote_sent(struct hf_remote *remote);
+void hf_remote_answered(struct hf_remote *remote);
 
 /* End requests that are canceled or refused, begin those that can be begun: some thousands,
  * but never a part of a group.  True: there is more, call process() again at once. */

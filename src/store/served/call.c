@@ -4,10 +4,17 @@
 
 #include <assert.h>
 
+void hf_served_sent(struct hf_served_task *task)
+{
+    assert(!task->flying);
+    task->flying = true;
+    hf_remote_sent(task->base.remote);
+}
+
 void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
 {
-    assert(!task->flying && on_answer != NULL);
-    task->flying = true;
+    assert(on_answer != NULL);
+    hf_served_sent(task);
     task->session = hf_served_of(task)->session;
     task->on_answer = on_answer;
     hf_served_of(task)->ops->send(task);
@@ -62,6 +69,7 @@ bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
 
     assert(task->flying);
     task->flying = false;
+    hf_remote_answered(&served->remote);
     if (reply == NULL) {
         hf_task_finish(&task->base, HF_EDOWN);
         return true;

@@ -293,6 +293,10 @@ void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
 
 void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer);
 
+/* For the store: it has sent a call of its own for the task, such as Redis' WAIT, whose
+ * answer goes to hf_served_failed(). */
+void hf_served_sent(struct hf_served_task *task);
+
 /* For the store: a call is answered; NULL: the connection broke before. */
 void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
                         const void *reply);

@@ -15,15 +15,29 @@ static void tell(char letter, uint64_t id)
 
 /* ---- The store ----------------------------------------------------------------- */
 
+void fake_send(struct hf_task *task)
+{
+    ((struct fake_task *)task)->flying = true;
+    hf_remote_sent(&fake.remote);
+}
+
+void fake_answer(struct hf_task *task)
+{
+    if (((struct fake_task *)task)->flying)
+        hf_remote_answered(&fake.remote);
+    ((struct fake_task *)task)->flying = false;
+}
+
 static void begin(struct hf_task *task)
 {
     struct fake_task *mine = (struct fake_task *)task;
 
     mine->id = task->req->id;
-    mine->flying = task->req->op != HF_WATCH;
+    if (task->req->op != HF_WATCH)
+        fake_send(task);
     tell('b', mine->id);
     if (fake.at_once) {
-        mine->flying = false;
+        fake_answer(task);
         hf_task_finish(task, 0);
     }
 }
@@ -56,7 +70,7 @@ static void lose(struct hf_remote *remote)
 {
     tell('l', 0);
     while (remote->tasks != NULL) {
-        ((struct fake_task *)remote->tasks)->flying = false;
+        fake_answer(remote->tasks);
         hf_task_finish(remote->tasks, HF_EDOWN);
     }
 }
@@ -129,7 +143,7 @@ void fake_run(void)
 struct hf_task *fake_task(uint64_t id)
 {
     assert_non_null(fake.req[id].work);
-    ((struct fake_task *)fake.req[id].work)->flying = false;
+    fake_answer(fake.req[id].work);
     return fake.req[id].work;
 }
 
@@ -138,7 +152,7 @@ int fake_stop(void **state)
 {
     (void)state;
     for (struct hf_task *task = fake.remote.tasks; task != NULL; task = task->next)
-        ((struct fake_task *)task)->flying = false;
+        fake_answer(task);
     hf_remote_hush(&fake.remote);
     hf_remote_finish(&fake.remote);
     return 0;

@@ -51,6 +51,10 @@ void fake_submit_this(struct hf_req *req, enum hf_op op); /* one more */
 void fake_cancel(uint64_t id);
 void fake_run(void); /* until there is nothing to do */
 
+/* A call of the task is sent; it is answered. */
+void fake_send(struct hf_task *task);
+void fake_answer(struct hf_task *task);
+
 /* The server answers: the task is not in flight any more. */
 struct hf_task *fake_task(uint64_t id);
 

@@ -33,6 +33,7 @@ void hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opco
     else
         calls->first = call;
     calls->last = call;
+    hf_remote_sent(&zk->remote);
 
     calls->begin = hf_zk_frame_begin(&calls->out);
     hf_zk_put_int(&calls->out, call->xid);
@@ -270,15 +271,17 @@ static bool is_write(enum hf_zk_opcode opcode)
     }
 }
 
-static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
+static struct hf_zk_call *take_first_call(struct hf_zk *zk)
 {
-    struct hf_zk_call *call = calls->first;
+    struct hf_zk_calls *calls = &zk->calls;
+    struct hf_zk_call  *call = calls->first;
 
     assert(call != NULL && call->flying);
     calls->first = call->next;
     if (calls->first == NULL)
         calls->last = NULL;
     call->flying = false;
+    hf_remote_answered(&zk->remote);
     return call;
 }
 
@@ -291,7 +294,7 @@ bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
         return false;
     hf_zk_link_saw(zk, reply.zxid);
 
-    struct hf_zk_call *call = take_first_call(calls);
+    struct hf_zk_call *call = take_first_call(zk);
     if (reply.error == 0 && call->opcode == HF_ZK_MULTI)
         reply.error = first_error(&reply);
     hf_zk_beat_heard(zk, call->sent, answered,
@@ -307,7 +310,7 @@ void hf_zk_calls_fail(struct hf_zk *zk)
     calls->out.used = 0;
     calls->out.failed = false;
     while (calls->first != NULL) {
-        struct hf_zk_call *call = take_first_call(calls);
+        struct hf_zk_call *call = take_first_call(zk);
         struct hf_zk_reply reply = { .error = HF_ZK_CONNECTION_LOSS,
                                      .body = { .bad = true } };
         call->on_reply(zk, call->data, &reply);

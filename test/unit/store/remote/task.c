@@ -132,7 +132,7 @@ static void a_canceled_watch_in_flight_ends_with_its_answer(void **state)
     (void)state;
     fake_submit(1, HF_WATCH);
     fake_run();
-    ((struct fake_task *)fake.req[1].work)->flying = true;
+    fake_send(fake.req[1].work);
     fake_cancel(1);
     fake_run();
     fake_assert_told("b1 w1");
@@ -146,7 +146,7 @@ static void a_canceled_request_is_not_repeated(void **state)
     (void)state;
     fake_submit(1, HF_WATCH);
     fake_run();
-    ((struct fake_task *)fake.req[1].work)->flying = true;
+    fake_send(fake.req[1].work);
     fake_cancel(1);
     fake_run();
     fake_dial(0);
@@ -248,7 +248,7 @@ static void a_turn_ends_between_groups(void **state)
     assert_non_null(req);
     for (int i = 0; i < ALL; i++) {
         req[i].group = i >= ALONE && i < ALONE + GROUP ? 7 : 0;
-        fake_submit_this(&req[i], HF_ENTER);
+        fake_submit_this(&req[i], HF_WATCH);
     }
     assert_true(hf_remote_run(&fake.remote));
     for (int i = 0; i < ALL; i++)
@@ -259,6 +259,40 @@ static void a_turn_ends_between_groups(void **state)
     fake_stop(NULL);
     free(req);
     fake_start(NULL);
+}
+
+/* However many there are: a renewal must not wait long behind them.  A group is not split. */
+static void only_so_many_calls_are_in_flight(void **state)
+{
+    enum { GROUP = 10, FIRST = HF_FLYING_MAX - 1 + GROUP, ALL = HF_FLYING_MAX * 3 };
+    struct hf_req *req = calloc(ALL, sizeof *req);
+    int            begun, answered = 0;
+
+    (void)state;
+    assert_non_null(req);
+    for (int i = 0; i < ALL; i++) {
+        req[i].group = i >= FIRST - GROUP && i < FIRST ? 7 : 0;
+        fake_submit_this(&req[i], HF_ENTER);
+    }
+    fake_run(); /* no busy loop */
+    assert_int_equal(fake.remote.flying, FIRST);
+    for (int i = 0; i < ALL; i++)
+        assert_int_equal(req[i].work != NULL, i < FIRST);
+    for (; answered < ALL; answered++) {
+        struct hf_task *task = req[answered].work;
+        assert_non_null(task);
+        fake_answer(task);
+        hf_task_finish(task, 0);
+        fake_run();
+        assert_in_range(fake.remote.flying, ALL - answered > HF_FLYING_MAX ? 1 : 0,
+                        FIRST);
+        for (begun = answered + 1; begun < ALL && req[begun].work != NULL;)
+            begun++;
+        assert_int_equal(fake.remote.flying, begun - answered - 1);
+    }
+    assert_null(fake.remote.tasks);
+    fake_forget_told();
+    free(req);
 }
 
 static void closing_calls_no_done(void **state)
@@ -307,6 +341,7 @@ int main(void)
         CASE(a_request_that_repeats_for_ever_does_not_block_process),
         CASE(all_waiting_requests_begin_in_one_turn),
         CASE(a_turn_ends_between_groups),
+        CASE(only_so_many_calls_are_in_flight),
         CASE(closing_calls_no_done),
         CASE(a_session_lost_while_closing),
     };
