@@ -9,10 +9,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,6 +95,29 @@ static bool have_children(void)
     siginfo_t info;
 
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+const char *guard_missing_call(void)
+{
+    struct itimerspec never = { 0 };
+    int               reaper, timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    const char       *missing = NULL;
+
+    if (timer < 0 || timerfd_settime(timer, 0, &never, NULL) < 0)
+        missing = "timerfd";
+    else if (poll(NULL, 0, 0) < 0)
+        missing = "poll";
+    else if (syscall(SYS_getdents64, -1, NULL, 0) < 0 && errno != EBADF)
+        missing = "getdents64";
+    else if (waitpid(-1, NULL, WNOHANG) < 0 && errno != ECHILD)
+        missing = "wait4";
+    else if (kill(getpid(), 0) < 0)
+        missing = "kill";
+    else if (prctl(PR_GET_CHILD_SUBREAPER, &reaper) < 0)
+        missing = "prctl";
+    if (timer >= 0)
+        close(timer);
+    return missing;
 }
 
 /* When we are killed, the kernel closes our highest descriptor first.  Closing some of a
@@ -217,12 +243,14 @@ int guard_tell_key(struct guard *guard, const void *key, size_t size)
 
 int guard_hear(struct guard *guard, struct guard_news *ret)
 {
-    ssize_t n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
+    struct iovec  iov = { .iov_base = ret, .iov_len = sizeof *ret };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+    ssize_t       n = recvmsg(guard->link, &msg, MSG_DONTWAIT);
 
     /* ECONNRESET: it ended without having read our last order.  The kernel says so once,
      * before what the guardian said last. */
     if (n < 0 && errno == ECONNRESET)
-        n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
+        n = recvmsg(guard->link, &msg, MSG_DONTWAIT);
     if (n == (ssize_t)sizeof *ret)
         return 1;
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
@@ -311,6 +339,8 @@ void guard_take_over(struct guard *guard, pid_t command, int *status,
     if (guard->outer) {
         leave_it_to_outer(guard, stuck);
     } else {
+        if (!has_ended(guard))
+            kill(guard->pid, SIGKILL);
         end_orphans(&guard->group, command, status, stuck);
         guard->pid = 0; /* it was below us, too, and was reaped */
     }

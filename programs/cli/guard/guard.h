@@ -121,6 +121,10 @@ struct guard {
 /* As fork(); *link: our end of a socket between the two. */
 pid_t guard_fork(int *link);
 
+/* A system call without which a command could not be ended, and which this kernel or
+ * sandbox refuses; NULL: there are all. */
+const char *guard_missing_call(void);
+
 /* 0, or -1 and errno. */
 int guard_start(const struct guard_plan *plan, struct guard *ret);
 

@@ -9,10 +9,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* If it fails, holdfast is dead and end of file comes next.  Or holdfast is stopped, and
+ * has much to read.  In all other cases it would wait for news for ever: then neither
+ * side may rely on the other any more.  sendmsg() is also what holdfast sends its orders
+ * with: a sandbox without it is noticed before the command is started. */
 static void send_news(int link, const struct guard_news *news)
 {
-    /* If that fails holdfast is dead, and end of file comes next. */
-    send(link, news, sizeof *news, MSG_DONTWAIT | MSG_NOSIGNAL);
+    struct iovec  iov = { .iov_base = (void *)news, .iov_len = sizeof *news };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+    if (sendmsg(link, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN)
+        shutdown(link, SHUT_RDWR);
 }
 
 static struct guard_news make_news(enum guard_news_kind kind)

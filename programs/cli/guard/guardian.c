@@ -356,8 +356,11 @@ _Noreturn void guardian_live(const struct guard_plan  *plan,
             { .fd = g.report, .events = POLLIN },
             { .fd = g.signals, .events = POLLIN },
         };
-        if (poll(on, 4, -1) < 0 && errno != EINTR)
+        if (poll(on, 4, -1) < 0 && errno != EINTR) {
+            if (!g.started)
+                _exit(1); /* GO would still start the command */
             end_tree(&g);
+        }
         while (hear_order(&g)) /* one may be a later deadline: we may have been stopped */
             continue;
         if (on[1].revents != 0)

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,20 +25,30 @@
 /* ---- Waiting for the end of all that use the lock --------------------------------- */
 
 struct users {
-    int  process;     /* a pidfd; -1: it is dead, or the kernel does not tell */
-    bool dead;        /* the process is */
-    bool stdin_ended; /* or it does not matter */
+    pid_t pid;
+    int   process;     /* a pidfd; -1: it is dead, or has to be looked for */
+    bool  dead;        /* the process is */
+    bool  stdin_ended; /* or it does not matter */
 };
+
+#define LOOK_MS 50
 
 static struct users users_of(pid_t process, bool stdin_matters)
 {
-    struct users users = { .process = -1, .stdin_ended = !stdin_matters };
+    struct users users = { .pid = process, .process = -1, .stdin_ended = !stdin_matters };
 
     if (process > 0) {
         users.process = (int)syscall(SYS_pidfd_open, process, 0);
         users.dead = users.process < 0 && errno == ESRCH;
     }
     return users;
+}
+
+/* Without a pidfd, on Linux before 5.3 or in a sandbox: look for it again and again.
+ * Another process with the same pid is taken for it: then the lease ends the session. */
+static bool has_to_be_looked_for(const struct users *users)
+{
+    return users->pid > 0 && users->process < 0 && !users->dead;
 }
 
 /* Input is thrown away, as hold does: a full pipe would block its writer. */
@@ -57,10 +68,13 @@ static bool all_gone_by(struct users *users, int64_t deadline)
             { .fd = users->stdin_ended ? -1 : STDIN_FILENO, .events = POLLIN },
             { .fd = users->dead ? -1 : users->process, .events = POLLIN },
         };
+        bool looks = has_to_be_looked_for(users);
+        users->dead |= looks && kill(users->pid, 0) < 0 && errno == ESRCH;
         if (users->stdin_ended && users->dead)
             return true;
         int64_t left = deadline - clock_boot_ns();
         int64_t ms = left > 0 ? left / NS_PER_MS + 1 : 0;
+        ms = looks && ms > LOOK_MS ? LOOK_MS : ms;
         if (poll(on, 2, ms < INT_MAX ? (int)ms : INT_MAX) > 0) {
             users->stdin_ended |= on[0].revents != 0 && stdin_has_ended();
             users->dead |= on[1].revents != 0;
@@ -167,7 +181,7 @@ static bool is_link(int fd)
            type == SOCK_SEQPACKET;
 }
 
-/* The process that made the link.  False: the kernel does not tell when it dies. */
+/* The process that made the link.  False: it is in a PID namespace that we do not see. */
 static bool find_program(struct users *ret)
 {
     struct ucred peer;
@@ -176,7 +190,7 @@ static bool find_program(struct users *ret)
     if (getsockopt(PROGRAM_LINK, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return false;
     *ret = users_of(peer.pid, false);
-    return ret->process >= 0 || ret->dead;
+    return peer.pid > 0;
 }
 
 /* Load the libraries of the store now: when the session has to be ended, the disk may be

@@ -132,12 +132,18 @@ static enum kin judge_process(const struct snapshot *snapshot, pid_t root,
     return process->kin;
 }
 
-/* By pidfd, so that the signal cannot hit another process that got the pid meanwhile. */
+/* A child of ours keeps its pid until we reap it.  All others get the signal by pidfd, so
+ * that it cannot hit another process with the same pid.  Linux before 5.3 has none, and
+ * sandboxes forbid it; a tree is ended all the same, since we inherit the orphans. */
 static void send_signal(const struct process *process, int signal)
 {
     struct process again;
-    int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 
+    if (process->parent == getpid()) {
+        kill(process->pid, signal);
+        return;
+    }
+    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (fd < 0)
         return;
     if (read_process(process->pid, &again) && again.start == process->start)

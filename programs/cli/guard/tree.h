@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Send a signal to every process below `root` (0: to none, only count).
+/* Send a signal to every process below `root` (0: to none, only count).  On Linux before
+ * 5.3 only children of this process get it.
  * Returns how many there are, zombies left out; -1 if /proc does not show them. */
 int tree_signal(pid_t root, int signal);
 

@@ -10,7 +10,9 @@
 #include "run/take.h"
 #include "session.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -132,7 +134,14 @@ void run_command(struct command_run *run)
 
     run->out.end = RUN_REFUSED;
     session_load(args);
-    if (guard_start(&plan, &guard) < 0) {
+    const char *missing = guard_missing_call();
+    if (missing != NULL) {
+        status_failed(HF_EUNSUPPORTED, "a system call is missing");
+        complain("%s: this kernel or sandbox refuses the system call: %s; without it a "
+                 "command cannot be ended",
+                 missing, strerror(errno));
+        run->out.code = EXIT_INTERNAL;
+    } else if (guard_start(&plan, &guard) < 0) {
         status_failed(HF_ENOMEM, "cannot start the guardian");
         run->out.code = complain_errno("cannot start the guardian");
     } else {

@@ -64,6 +64,8 @@ int hf_sq_write_lock(struct hf_sq *sq)
         sq->locked_since = 0;
         return 0;
     }
+    if (errno != EWOULDBLOCK)
+        return hf_sq_files_fault(errno, "lock", sq->files.live, sq->base.errmsg);
     hf_time now = hf_now();
     if (sq->locked_since == 0 || was_free(sq, sq->locked_since))
         sq->locked_since = now;

@@ -53,8 +53,8 @@ bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path)
     if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &stx) == 0)
         return stx.stx_ino == live->inode &&
                makedev(stx.stx_dev_major, stx.stx_dev_minor) == live->device;
-    return errno == ENOSYS && lstat(path, &st) == 0 && st.st_ino == live->inode &&
-           st.st_dev == live->device;
+    return lstat(path, &st) == 0 && st.st_ino == live->inode &&
+           st.st_dev == live->device; /* an old kernel, or a sandbox */
 }
 
 /* For reading only: commands inherit it, also commands that run as another user. */
@@ -102,12 +102,16 @@ bool hf_sq_write_lock_take(struct hf_sq_live *live, hf_time patience)
 
     assert(!live->locked);
     for (int tries = 0; flock(live->fd, LOCK_EX | LOCK_NB) < 0; tries++) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
         if (tries < SPINS) {
             sched_yield();
             continue;
         }
-        if (slept > patience)
+        if (slept > patience) {
+            errno = EWOULDBLOCK;
             return false;
+        }
         nanosleep(&nap, NULL);
         slept += nap.tv_nsec;
         if (nap.tv_nsec < LONGEST_NAP)

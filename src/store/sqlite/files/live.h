@@ -69,7 +69,7 @@ void hf_sq_live_close(struct hf_sq_live *live);
 /* Does the path lead to the file that we have open? */
 bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path);
 
-/* False if another process keeps it for longer than `patience`. */
+/* False and errno; EWOULDBLOCK: another process keeps it for longer than `patience`. */
 bool hf_sq_write_lock_take(struct hf_sq_live *live, hf_time patience);
 void hf_sq_write_lock_release(struct hf_sq_live *live);
 
