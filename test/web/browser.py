@@ -10,6 +10,7 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.select import Select
 except ImportError:
     webdriver = None
 
@@ -145,6 +146,9 @@ def every_action_has_a_key(t):
     t.until("it is refused", lambda: "--allow-break" in page.text("#message"))
     page.keys("?")
     t.until("help is there", lambda: page.js("return document.querySelector('#help-dialog').open"))
+    keys = page.js("return [...document.querySelectorAll('#help-dialog dl > div')].filter("
+                   "(row) => row.offsetParent).map((row) => row.querySelector('kbd').textContent)")
+    t.equal(keys, ["/", "↑", "Enter", "a", "p", "Esc", "?"], "only those that are allowed")
     page.keys(Keys.ESCAPE)
     page.js("document.getElementById('filter').value = ''; "
             "document.getElementById('filter').dispatchEvent(new Event('input'))")
@@ -180,6 +184,30 @@ def break_needs_the_typed_name_and_a_reason(t):
     page.site.wait_for(rf'audit: break lock="deploy" token={place["token"]} .*reason="it hangs".*: done')
     t.until("a message is shown", lambda: "Broken: deploy" in page.text("#message"))
     t.until("it is gone", lambda: page.rows() == {})
+    page.end()
+
+
+@case
+def of_several_holders_the_user_chooses(t):
+    page = Page(t, "--allow-break")
+    holders = [t.hold("gpu", "--slots", "2", "--note", note) for note in ("first", "second")]
+    places = t.show("gpu")["holders"]
+    page.until_row("gpu", waiters="")
+    page.keys(Keys.ARROW_DOWN, Keys.ENTER)
+    t.until("both are shown", lambda: len(page.queue()) == 2)
+    page.keys("b")
+    t.until("the dialog is open", lambda: page.js("return document.querySelector('#break-dialog').open"))
+    page.keys(Keys.TAB, "gpu", Keys.TAB, "it hangs")
+    button = page.driver.find_element(By.CSS_SELECTOR, "#break-dialog [type=submit]")
+    t.equal((page.text("#break-dialog .token"), button.is_enabled()), ("–", False), "nobody is chosen")
+    Select(page.driver.find_element(By.CSS_SELECTOR, "#break-dialog select")).select_by_value(places[1]["token"])
+    t.equal(page.text("#break-dialog .token"), places[1]["token"])
+    t.contains(page.text("#break-dialog .owner"), f":{places[1]['pid']}")
+    button.click()
+    pids = [holder.pid for holder in holders]
+    t.equal(t.finish(holders[pids.index(places[1]["pid"])]).code, 79)
+    t.until("the other is left", lambda: [place["pid"] for place in t.show("gpu")["holders"]] == [places[0]["pid"]])
+    t.end(holders[pids.index(places[0]["pid"])])
     page.end()
 
 

@@ -51,7 +51,7 @@ const table = new Table(serverNow);
 const dialogs = new Dialogs({ post, showMessage, now: serverNow });
 const lock = new Lock({ get: call, now: serverNow, table, showMessage,
   onAsk: (name) => dialogs.ask(name),
-  onBreak: (name, place) => dialogs.break(name, place),
+  onBreak: (name, places) => dialogs.break(name, places),
   onClose: () => { table.opened = null; table.mark(); table.select(table.selected); } });
 
 function toggle(name) {
@@ -229,7 +229,7 @@ async function breakSelected(name) {
   if (!lock.places.holders.length && !lock.places.waiters.length) {
     lock.places = await call(`/api/locks/${encodeURIComponent(name)}`);
   }
-  lock.breakFirst();
+  lock.breakOne();
 }
 
 function askSelected(name) {
@@ -237,9 +237,13 @@ function askSelected(name) {
   dialogs.ask(name);
 }
 
+function help() {
+  dialogs.help(lock.allow);
+}
+
 const KEYS = {
   "/": () => at("filter").focus(),
-  "?": () => dialogs.help(),
+  "?": help,
   ArrowDown: () => table.step(1),
   ArrowUp: () => table.step(-1),
   PageDown: () => table.step(15),
@@ -276,6 +280,6 @@ table.body.addEventListener("focusin", (event) => {
 at("filter").addEventListener("input", (event) => { table.filter = event.target.value; table.draw(); });
 at("tools").addEventListener("submit", (event) => { event.preventDefault(); table.step(0); });
 at("pause").addEventListener("click", pause);
-at("help").addEventListener("click", () => dialogs.help());
+at("help").addEventListener("click", help);
 
 begin();

@@ -35,7 +35,9 @@ export class Dialogs {
     return document.querySelector("dialog[open]") !== null;
   }
 
-  help() {
+  /** The keys that do something here. */
+  help(allow) {
+    for (const row of this.helpDialog.querySelectorAll("[data-needs]")) row.hidden = !allow[row.dataset.needs];
     this.helpDialog.showModal();
   }
 
@@ -46,24 +48,37 @@ export class Dialogs {
     }).reason.focus();
   }
 
-  /** Breaks exactly this place.  The button is enabled once the name and a reason are typed. */
-  break(name, place) {
+  /** Breaks one of these places, exactly: of several the user has to choose.  The button is enabled once
+   *  that is done, and the name and a reason are typed. */
+  break(name, places) {
     const dialog = this.breakDialog;
-    const since = Date.parse(place.since);
+    const chosen = () => places.find((place) => place.token === form.token.value);
     const set = (what, text) => { dialog.querySelector(`.${what}`).textContent = clean(text); };
-    set("owner", owner(place));
-    set("token", place.token);
-    set("since", `${clock(since)}, ${age(this.now() - since)}`);
-    set("command", place.command || "–");
-    const form = run(dialog, name, async ({ typed, reason }) => {
-      await this.post("/api/break", { name, token: place.token, typed, reason });
-      this.showMessage(`Broken: ${clean(name)}, token ${place.token}.`);
+    dialog.querySelector("select").replaceChildren(
+      ...(places.length > 1 ? [new Option(`choose one of ${places.length}`, "")] : []),
+      ...places.map((place) => new Option(clean(describe(place)), place.token)));
+    dialog.querySelector(".which").hidden = places.length === 1;
+    const form = run(dialog, name, async ({ typed, reason, token }) => {
+      await this.post("/api/break", { name, token, typed, reason });
+      this.showMessage(`Broken: ${clean(name)}, token ${token}.`);
     });
     const button = form.querySelector("[type=submit]");
-    form.oninput = () => {
-      button.disabled = form.typed.value !== name || !form.reason.value.trim();
+    const draw = () => {
+      const place = chosen();
+      const since = place ? Date.parse(place.since) : 0;
+      set("owner", place ? owner(place) : "–");
+      set("token", place ? place.token : "–");
+      set("since", place ? `${clock(since)}, ${age(this.now() - since)}` : "–");
+      set("command", place?.command || "–");
+      button.disabled = !place || form.typed.value !== name || !form.reason.value.trim();
     };
-    button.disabled = true;
-    form.typed.focus();
+    form.oninput = form.onchange = draw;
+    draw();
+    (places.length > 1 ? form.token : form.typed).focus();
   }
+}
+
+function describe(place) {
+  const slot = place.slot === null ? "" : `slot ${place.slot}, `;
+  return `${owner(place)}, ${slot}${place.note || place.command || `token ${place.token}`}`;
 }

@@ -99,7 +99,7 @@ export class Lock {
     this.breakButton = make("button", "danger", "Break…");
     this.askButton.type = this.breakButton.type = "button";
     this.askButton.addEventListener("click", () => this.onAsk(this.name));
-    this.breakButton.addEventListener("click", () => this.breakFirst());
+    this.breakButton.addEventListener("click", () => this.breakOne());
     this.queue = make("ol", "queue");
     this.rest = make("button", "rest");
     this.rest.type = "button";
@@ -162,7 +162,7 @@ export class Lock {
     if (held && this.allow.break && this.places.holder_count > 1) {
       const button = make("button", "danger small", "break…");
       button.type = "button";
-      button.addEventListener("click", () => this.onBreak(this.name, place));
+      button.addEventListener("click", () => this.onBreak(this.name, [place]));
       detail.append(button);
     }
     return item;
@@ -243,10 +243,11 @@ export class Lock {
     }
   }
 
-  /** Breaks the first holder or, if there is none, the first waiter. */
-  breakFirst() {
-    const place = this.places.holders[0] || this.places.waiters[0];
-    if (place) this.onBreak(this.name, place);
+  /** Breaks the holder, or one that the user chooses; if there is none, the first waiter. */
+  breakOne() {
+    const { holders, waiters } = this.places;
+    const places = holders.length ? holders : waiters.slice(0, 1);
+    if (places.length) this.onBreak(this.name, places);
   }
 
   /** Every second. */
