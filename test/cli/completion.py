@@ -105,7 +105,7 @@ def words_are_completed(t, shell):
     holders = [held(t, name) for name in ("nightly", "a:b c", "-x")]
     for words, want in (
             ("show ni", "show nightly"), ("show a", "show|a:b c"), ("show a:", "show|a:b c"),
-            ("show a:b\\ ", "show|a:b c"), ("show -- -", "show -- -x"), ("sho", "show"),
+            ("show a:b\\ ", "show|a:b c"), ("show -- -", "show -- -x"), ("sho", "show"), ("help his", "help history"),
             ("run --nonb", "run --nonblock"), ("run -w 5 --note x ni", "run -w 5 --note x nightly"),
             ("run --signal HU", "run --signal HUP"),
             ("list --url-file one", "list --url-file one-file"),

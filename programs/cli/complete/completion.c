@@ -31,6 +31,20 @@ bool completion_begins_with_file(const struct verb *verb)
     return strncmp(verb->operands, "FILE", 4) == 0;
 }
 
+bool completion_begins_with_verb(const struct verb *verb)
+{
+    return strcmp(verb->operands, "[VERB]") == 0;
+}
+
+void completion_print_verbs(void)
+{
+    const char *space = "";
+
+    for (size_t i = 0; i < verb_count; i++)
+        if (verb_table[i].summary != NULL)
+            printf("%s%s", space, verb_table[i].name), space = " ";
+}
+
 const char *completion_words(const struct option_row *row)
 {
     if (row->value != NULL && strcmp(row->value, "SIGNAL") == 0)

@@ -16,12 +16,16 @@ void completion_fish(void);
 bool completion_has(const struct verb *verb, const struct option_row *row);
 bool completion_takes_file(const struct option_row *row);
 bool completion_begins_with_file(const struct verb *verb);
+bool completion_begins_with_verb(const struct verb *verb);
 
 /* The words that an option's value may be, or NULL. */
 const char *completion_words(const struct option_row *row);
 
 /* The options of a verb (NULL: of all) as words; all, or only those that take a value. */
 void completion_print_options(const struct verb *verb, bool valued);
+
+/* All verbs, with blanks between. */
+void completion_print_verbs(void);
 
 /* The text for a name on bash's command line.  The word there is `head`, which stays, and
  * the text behind it, which is replaced; quotes may be open at the end of `head`.  NULL:

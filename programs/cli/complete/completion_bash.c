@@ -13,21 +13,13 @@ static void print_values(void)
                    completion_words(&option_table[i]));
 }
 
-static void print_verbs(void)
-{
-    const char *space = "";
-
-    for (size_t i = 0; i < verb_count; i++)
-        if (verb_table[i].summary != NULL)
-            printf("%s%s", space, verb_table[i].name), space = " ";
-}
-
 static void print_case(const struct verb *verb)
 {
     printf("    %s)\n        options='", verb->name);
     completion_print_options(verb, false);
-    printf("'\n        names=%d command=%d files=%d ;;\n", verb->names, verb->command,
-           completion_begins_with_file(verb));
+    printf("'\n        names=%d command=%d files=%d verb=%d ;;\n", verb->names,
+           verb->command, completion_begins_with_file(verb),
+           completion_begins_with_verb(verb));
 }
 
 /* bash has also split words at what is in COMP_WORDBREAKS, such as ':' and '=': the
@@ -98,6 +90,8 @@ static const char rest[] =
     "        while IFS= read -r word; do\n"
     "            [[ $word == -* && ! $ended ]] || COMPREPLY+=(\"$word\")\n"
     "        done < <(holdfast completion names -- \"$head\" \"$2\" 2>/dev/null)\n"
+    "    elif ((verb && operand == 0)); then\n"
+    "        _holdfast_pick \"$verbs\" \"$2\"\n"
     "    elif ((files && operand == 0)); then\n"
     "        compopt -o filenames\n"
     "        mapfile -t COMPREPLY < <(compgen -f -- \"$2\")\n"
@@ -119,15 +113,16 @@ void completion_bash(void)
         "    esac\n"
         "}\n\n"
         "_holdfast() {\n"
-        "    local words index options names=0 command=0 files=0 operand=0 ended= begun= head= i word\n"
+        "    local words index options names=0 command=0 files=0 verb=0 operand=0 ended= begun= head= i word\n"
         "    COMPREPLY=()\n"
         "    _holdfast_words\n"
         "    local last=$((${#words[@]} - 1)) cur=${words[-1]}\n"
         "    local valued='");
     completion_print_options(NULL, true);
-    printf("'\n    if ((last == 1)); then\n        _holdfast_pick '");
-    print_verbs();
-    printf("' \"$2\"\n        return\n    fi\n    case ${words[1]} in\n");
+    printf("' verbs='");
+    completion_print_verbs();
+    printf("'\n    if ((last == 1)); then\n        _holdfast_pick \"$verbs\" \"$2\"\n"
+           "        return\n    fi\n    case ${words[1]} in\n");
     for (size_t i = 0; i < verb_count; i++)
         if (verb_table[i].summary != NULL)
             print_case(&verb_table[i]);

@@ -133,6 +133,11 @@ void completion_fish(void)
                    verb->name);
         if (completion_begins_with_file(verb))
             printf("complete -c holdfast -n '__holdfast_at %s name' -F\n", verb->name);
+        if (completion_begins_with_verb(verb)) {
+            printf("complete -c holdfast -n '__holdfast_at %s name' -a '", verb->name);
+            completion_print_verbs();
+            printf("'\n");
+        }
         if (verb->command)
             printf("complete -c holdfast -n '__holdfast_at %s command' "
                    "-a '(__holdfast_command)'\n",

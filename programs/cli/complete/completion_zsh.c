@@ -81,7 +81,11 @@ void completion_zsh(void)
             printf("            '1:name:_holdfast_names'");
         else if (completion_begins_with_file(verb))
             printf("            '1:file:_files'");
-        else
+        else if (completion_begins_with_verb(verb)) {
+            printf("            '1:verb:(");
+            completion_print_verbs();
+            printf(")'");
+        } else
             printf("            '*:'");
         printf("%s ;;\n",
                verb->command ? " \\\n            '*::command:_holdfast_command'" : "");
