@@ -288,6 +288,9 @@ static inline struct hf_options hf_options_init()
  *                                    $HOLDFAST_ZK_AUTH
  *                      ?acl=creator, open, or scheme:id,scheme:id
  *                      ?style=kazoo  writes kazoo's names
+ *                      ?maxbuffer=BYTES  the servers' jute.maxbuffer, 1048575 unless said:
+ *                                    a client whose places have paths of more than three
+ *                                    quarters of that gets HF_EFULL
  *     zks://...        the same over TLS
  *                      ?ca=FILE      the certificates to trust
  *                      ?cert=FILE, ?key=FILE  the certificate and key of this client

@@ -389,6 +389,8 @@ void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_group_join(zk, task);
     if (task->own == NULL)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    else if (hf_zk_session_full(zk) < 0) /* never by a place that it had before */
+        enter_refuse(zk, task, HF_EFULL);
     else if (task->own->where == HF_ZK_UNSURE)
         hf_zk_recover(zk, task, begin_enter);
     else

@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A server accepts no more than a megabyte at once, unless configured otherwise. */
-#define BYTES_MAX (512 * 1024)
-
 struct hf_zk_group {
     uint64_t            number;
     struct hf_zk_task  *tasks;
@@ -144,8 +141,8 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
 
     while (first != NULL) {
         struct hf_zk_task *end = first;
-        size_t             count = 0, bytes = 0;
-        for (; end != NULL && (count == 0 || bytes + bytes_of(end) <= BYTES_MAX);
+        size_t             count = 0, bytes = 0, most = (size_t)zk->config.buffer / 2;
+        for (; end != NULL && (count == 0 || bytes + bytes_of(end) <= most);
              end = end->next_in_group) {
             end->arrived = false;
             bytes += bytes_of(end);

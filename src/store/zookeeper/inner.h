@@ -47,6 +47,7 @@ struct hf_zk {
     struct hf_zk_line         *to_list; /* lines with a listing to send */
     struct hf_zk_own          *own[HF_ZK_BUCKETS];
     size_t                     own_count; /* THERE or UNSURE */
+    size_t                     own_bytes; /* of the paths of those that are not TAKEN */
     struct hf_zk_companion    *orphans;   /* companions of places that are gone */
     struct hf_zk_timers        to_listen; /* own_node.c */
     struct hf_zk_timers        to_read;   /* wait.c */

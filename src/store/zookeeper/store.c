@@ -232,8 +232,8 @@ fail:
     return r;
 }
 
-static const char *const params[] = { "session", "style", "auth", "acl",
-                                      "ca",      "cert",  "key",  NULL };
+static const char *const params[] = { "session", "style", "maxbuffer", "auth", "acl",
+                                      "ca",      "cert",  "key",       NULL };
 
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, .store_watches = true, \

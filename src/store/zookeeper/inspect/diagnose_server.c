@@ -260,6 +260,9 @@ void hf_zk_server_report(const struct hf_zk *zk, const struct hf_zk_server_facts
     report_ensemble(zk, facts, list);
     report_views(zk, facts, list);
     report_session(zk, facts, list);
+    hf_finding_add(list, HF_FINE, "places", NULL,
+                   "those of one client may have %zu bytes of paths, with maxbuffer=%d",
+                   hf_zk_config_most(&zk->config), zk->config.buffer);
     report_rights(zk, facts, list);
     report_identity(zk, list);
     report_encryption(zk, list);

@@ -152,6 +152,10 @@ void hf_zk_list_and_answer(struct hf_zk *zk, struct hf_zk_task *task);
 int hf_zk_refusal(struct hf_zk *zk, const struct hf_zk_line *line,
                   enum hf_verdict verdict);
 
+/* Have our places more bytes of paths than one session may have?  HF_EFULL, with
+ * base.errmsg; or 0. */
+int hf_zk_session_full(struct hf_zk *zk);
+
 /* End a BREAK, ASK or VERIFY with ZooKeeper's error; with `gone` if the place was not
  * there. */
 void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,

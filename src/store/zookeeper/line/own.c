@@ -24,6 +24,21 @@ struct hf_zk_own *hf_zk_own_find(const struct hf_zk *zk, uint64_t id)
     return own;
 }
 
+#define NUMBER_MOST 12 /* characters behind the name of a place or slot */
+
+/* Of the paths of its nodes, as servers write them; a downgrade may be longer by one. */
+static size_t bytes_of(const struct hf_zk *zk, const struct hf_zk_own *own)
+{
+    size_t folder = 4 + strlen(own->line->folder) + 1;
+    char   prefix[HF_ZK_CHILD_MAX];
+
+    hf_zk_child_prefix(zk->config.style, &own->shape, own->uuid, prefix);
+    size_t bytes = folder + strlen(prefix) + 1 + NUMBER_MOST;
+    if (own->shape.claim || hf_shape_has_slots(&own->shape))
+        bytes += folder + strlen("slot-") + NUMBER_MOST;
+    return bytes;
+}
+
 struct hf_zk_own *hf_zk_own_new(struct hf_zk *zk, const struct hf_req *req)
 {
     assert(req->id != 0 && hf_zk_own_find(zk, req->id) == NULL);
@@ -41,6 +56,9 @@ struct hf_zk_own *hf_zk_own_new(struct hf_zk *zk, const struct hf_req *req)
     own->shape = req->shape;
     hf_zk_uuid(zk->salt, req->id, own->uuid);
     assert(strlen(own->uuid) == HF_ZK_UUID);
+
+    own->bytes = bytes_of(zk, own);
+    zk->own_bytes += own->bytes;
 
     struct hf_zk_own **bucket = own_bucket(zk, req->id);
     own->next = *bucket;
@@ -74,6 +92,13 @@ static bool may_be_there(const struct hf_zk_own *own)
     return own->where == HF_ZK_THERE || own->where == HF_ZK_UNSURE;
 }
 
+static void give_bytes_back(struct hf_zk *zk, struct hf_zk_own *own)
+{
+    assert(zk->own_bytes >= own->bytes);
+    zk->own_bytes -= own->bytes;
+    own->bytes = 0;
+}
+
 void hf_zk_own_set(struct hf_zk *zk, struct hf_zk_own *own, enum hf_zk_where where)
 {
     assert(may_become(own->where, where));
@@ -85,6 +110,8 @@ void hf_zk_own_set(struct hf_zk *zk, struct hf_zk_own *own, enum hf_zk_where whe
     own->line->own_count += may_be_there(own);
     if (!may_be_there(own))
         hf_zk_own_orphan(zk, own);
+    if (where == HF_ZK_TAKEN)
+        give_bytes_back(zk, own);
 }
 
 void hf_zk_own_unlisten(struct hf_zk *zk, struct hf_zk_own *own, bool node_deleted)
@@ -123,6 +150,7 @@ void hf_zk_own_free(struct hf_zk *zk, struct hf_zk_own *own)
     while ((index = hf_zk_own_index(own)) < own->line->count)
         own->line->place[index].own = NULL;
     hf_zk_own_unlisten(zk, own, true);
+    give_bytes_back(zk, own);
     zk->own_count -= may_be_there(own);
     own->line->own_count -= may_be_there(own);
     if (own->line->own_count == 0)
@@ -140,7 +168,7 @@ void hf_zk_own_drop_all(struct hf_zk *zk)
         while (zk->own[i] != NULL)
             hf_zk_own_free(zk, zk->own[i]);
     hf_zk_orphans_drop(zk);
-    assert(zk->own_count == 0 && zk->to_listen.first == NULL &&
+    assert(zk->own_count == 0 && zk->own_bytes == 0 && zk->to_listen.first == NULL &&
            zk->to_read.first == NULL);
 }
 

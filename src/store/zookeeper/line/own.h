@@ -75,6 +75,7 @@ struct hf_zk_own {
     uint64_t           id;
     char               uuid[HF_ZK_UUID + 1];
     enum hf_zk_where   where;
+    size_t             bytes; /* of the paths of its nodes at most; 0: TAKEN */
     struct hf_shape    shape;
     char              *path; /* when THERE */
     uint64_t           seq, token;

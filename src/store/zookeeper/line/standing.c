@@ -64,6 +64,21 @@ int hf_zk_refusal(struct hf_zk *zk, const struct hf_zk_line *line,
     return HF_EMISMATCH;
 }
 
+int hf_zk_session_full(struct hf_zk *zk)
+{
+    size_t most = hf_zk_config_most(&zk->config);
+
+    if (zk->own_bytes <= most)
+        return 0;
+    snprintf(
+        zk->base.errmsg, sizeof zk->base.errmsg,
+        "one client may have places with %zu bytes of paths, so that the servers "
+        "survive its end: use several clients or shorter names, or see maxbuffer= in "
+        "docs/zookeeper.md",
+        most);
+    return HF_EFULL;
+}
+
 void hf_zk_answer_listed(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_own *own = task->own;

@@ -12,6 +12,9 @@
 
 #define SESSION_MIN (2 * HF_SEC)
 #define AUTH_MAX    512
+#define BUFFER      0xfffff /* the servers' default */
+#define BUFFER_MIN  (256 * 1024)
+#define BUFFER_MAX  (1024 * 1024 * 1024)
 
 /* ---- Servers ------------------------------------------------------------------------ */
 
@@ -161,6 +164,29 @@ static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
     return ret->acl != NULL ? 0 : HF_ENOMEM;
 }
 
+/* A server refuses messages that are longer than this, or (since 3.5.7) twice as long. */
+static int set_buffer(struct hf_zk_config *ret, const char *text, char *errmsg)
+{
+    char *end;
+
+    ret->buffer = BUFFER;
+    if (text == NULL)
+        return 0;
+    long value = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value < BUFFER_MIN ||
+        value > BUFFER_MAX)
+        return hf_param_complain(errmsg, "maxbuffer is out of range:", text,
+                                 "write jute.maxbuffer of the servers in bytes, from "
+                                 "262144 to 1073741824");
+    ret->buffer = (int)value;
+    return 0;
+}
+
+size_t hf_zk_config_most(const struct hf_zk_config *config)
+{
+    return (size_t)config->buffer / 4 * 3;
+}
+
 static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
@@ -169,6 +195,8 @@ static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
 
     ret->session_ms = (int)(session / HF_MS);
 
+    if (r == 0)
+        r = set_buffer(ret, hf_config_get(config, "maxbuffer"), errmsg);
     if (r == 0)
         r = set_style(ret, hf_config_get(config, "style"), errmsg);
     if (r == 0)

@@ -27,6 +27,7 @@ struct hf_zk_config {
     size_t           servers;
     char             chroot[HF_ZK_CHROOT]; /* "" or "/a/b" */
     int              session_ms;           /* as requested in the URL */
+    int              buffer;               /* jute.maxbuffer of the servers */
     enum hf_zk_style style;                /* of new places */
     bool             secure;
     bool             init; /* create the chroot */
@@ -34,6 +35,11 @@ struct hf_zk_config {
     char *auth;            /* "user:password", or NULL */
     char *acl;             /* "creator", "open", or "scheme:id,..." */
 };
+
+/* When a session ends, a server sends the paths of all its nodes in one piece.  One that
+ * is too long for the others stops them all, for good.  So this is the most that a session
+ * may have. */
+size_t hf_zk_config_most(const struct hf_zk_config *config);
 
 int  hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
                        char *errmsg);

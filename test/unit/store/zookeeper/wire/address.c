@@ -101,11 +101,15 @@ static void test_zk_url_parameters(void **state)
     parse_good("zk://h", &config);
     assert_int_equal(config.session_ms, 15000);
     assert_int_equal(config.style, HF_ZK_CURATOR);
+    assert_int_equal(hf_zk_config_most(&config), 786429);
     hf_zk_config_finish(&config);
     parse_good("zk://h?session=2.5s&style=kazoo&acl=ip:10.0.0.1,digest:a:b", &config);
     assert_int_equal(config.session_ms, 2500);
     assert_int_equal(config.style, HF_ZK_KAZOO);
     assert_string_equal(config.acl, "ip:10.0.0.1,digest:a:b");
+    hf_zk_config_finish(&config);
+    parse_good("zk://h?maxbuffer=4194304", &config);
+    assert_int_equal(hf_zk_config_most(&config), 3145728);
     hf_zk_config_finish(&config);
     parse_good("zk://h?session=5000ms&style=curator&acl=open", &config);
     assert_int_equal(config.session_ms, 5000);
@@ -185,6 +189,10 @@ static void test_bad_zk_urls_are_refused(void **state)
         { "zk://h?session=", "2s to 3600s" },
         { "zk://h?session=nans", "2s to 3600s" },
         { "zk://h?style=foo", "curator or kazoo" },
+        { "zk://h?maxbuffer=1M", "from 262144 to 1073741824" },
+        { "zk://h?maxbuffer=262143", "from 262144 to 1073741824" },
+        { "zk://h?maxbuffer=1073741825", "from 262144 to 1073741824" },
+        { "zk://h?maxbuffer=", "maxbuffer is out of range" },
         { "zk://h?acl=creator", "auth=FILE" },
         { "zk://h?acl=mine", "creator, open" },
         { "zk://h?acl=ip:1,", "creator, open" },
