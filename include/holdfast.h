@@ -328,6 +328,9 @@ static inline struct hf_options hf_options_init()
  * Opening a store on a server does not wait for the server: the first call that
  * needs it does, within its own time limit.
  *
+ * The files of ?auth, ?ca, ?cert and ?key are read again for each connection, so that they
+ * can be replaced meanwhile.  A file that is gone or makes no sense changes nothing.
+ *
  * zks:, rediss: and MariaDB need OpenSSL, Redis needs hiredis, PostgreSQL needs libpq.  The first
  * hf_open() that needs a library loads it; a thread that forks meanwhile waits.
  *

@@ -19,7 +19,10 @@
 static void deny(struct hf_stream *stream, const char *what, const char *why,
                  const char *hint)
 {
-    snprintf(stream->errmsg, sizeof stream->errmsg, "%s%s%s", what, why, hint);
+    const struct hf_tls *tls = SSL_get_app_data((SSL *)stream->ssl);
+
+    snprintf(stream->errmsg, sizeof stream->errmsg, "%s%s%s", what, why,
+             tls->bad[0] != '\0' ? tls->bad : hint);
     stream->denied = true;
 }
 
@@ -50,8 +53,8 @@ static void explain_verify(struct hf_stream *stream, struct hf_tls *tls, long re
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-        hint = tls->own_ca ? " (the file given by ?ca= does not have its CA)"
-                           : " (give its CA by ?ca=FILE)";
+        hint = tls->ca != NULL ? " (the file given by ?ca= does not have its CA)"
+                               : " (give its CA by ?ca=FILE)";
         /* fallthrough */
     default:
         deny(stream, "the server's certificate is not trusted: ",
@@ -65,7 +68,7 @@ static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
                             unsigned long error)
 {
     int         reason = ERR_GET_REASON(error);
-    const char *hint = tls->own_cert ? "" : " (give one by ?cert=FILE)";
+    const char *hint = tls->cert != NULL ? "" : " (give one by ?cert=FILE)";
     const char *text = ERR_reason_error_string(error);
 
     switch (ERR_GET_LIB(error) == ERR_LIB_SSL ? reason : 0) {
@@ -77,7 +80,7 @@ static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
         break;
     case ALERT(SSL_AD_HANDSHAKE_FAILURE):
         deny(stream, "the server refused the TLS handshake", "",
-             tls->own_cert ? "" : " (it may want a client certificate: ?cert=FILE)");
+             tls->cert != NULL ? "" : " (it may want a client certificate: ?cert=FILE)");
         break;
     case ALERT(SSL_AD_BAD_CERTIFICATE):
     case ALERT(SSL_AD_UNSUPPORTED_CERTIFICATE):
@@ -196,7 +199,8 @@ static bool expect(SSL *ssl, const char *host)
 
 void hf_secure_begin(struct hf_stream *stream, struct hf_tls *tls, const char *host)
 {
-    SSL *ssl = SSL_new(tls->context);
+    hf_tls_reread(tls);
+    SSL *ssl = SSL_new(tls->context); /* which keeps its context */
     BIO *bio = BIO_new(tls->socket);
 
     if (ssl == NULL || bio == NULL || !expect(ssl, host)) {

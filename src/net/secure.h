@@ -6,11 +6,14 @@
 #include "net/stream.h"
 
 struct hf_tls {
-    SSL_CTX    *context;
+    SSL_CTX    *context; /* of the files when all of them could last be used */
     BIO_METHOD *socket; /* how TLS reads and writes: hf_stream_recv(), hf_stream_send() */
-    bool        own_ca;
-    bool        own_cert;
+    char       *ca, *cert, *key; /* the files, or NULL */
+    char        bad[160];        /* why they cannot be used now, as a hint; or "" */
 };
+
+/* tls.c: read the files again, for the streams to come. */
+void hf_tls_reread(struct hf_tls *tls);
 
 /* Prepare `stream->ssl`.  A failure breaks the stream. */
 void hf_secure_begin(struct hf_stream *stream, struct hf_tls *tls, const char *host);

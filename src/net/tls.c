@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct complaint {
     char  *text;
@@ -52,11 +53,14 @@ static int complain_of(const struct complaint *complaint, const char *file,
     return complain(complaint, file, why);
 }
 
-/* Plain words for OpenSSL's reasons. */
+/* Plain words for OpenSSL's reasons.  A pipe could not be read again, and would block. */
 static int check_readable(const struct complaint *complaint, const char *file)
 {
-    FILE *stream = fopen(file, "re");
+    struct stat stat_of;
 
+    if (stat(file, &stat_of) == 0 && S_ISFIFO(stat_of.st_mode))
+        return complain(complaint, file, "is a pipe; give a file");
+    FILE *stream = fopen(file, "re");
     if (stream == NULL || (fgetc(stream) == EOF && ferror(stream))) {
         complain(complaint, file, strerror(errno));
         if (stream != NULL)
@@ -91,21 +95,20 @@ static int load_trust(SSL_CTX *context, const char *ca, const struct complaint *
     return 0;
 }
 
-static int load_identity(SSL_CTX *context, const struct hf_tls_options *options,
+static int load_identity(SSL_CTX *context, const struct hf_tls *tls,
                          const struct complaint *complaint)
 {
-    const char *key = options->key != NULL ? options->key : options->cert;
+    const char *key = tls->key != NULL ? tls->key : tls->cert;
 
     if (key == NULL)
         return 0;
-    if (options->cert == NULL)
+    if (tls->cert == NULL)
         return complain(complaint, key,
                         "is a key without a certificate: give ?cert= too");
-    if (check_readable(complaint, options->cert) < 0 ||
-        check_readable(complaint, key) < 0)
+    if (check_readable(complaint, tls->cert) < 0 || check_readable(complaint, key) < 0)
         return HF_EINVAL;
-    if (!SSL_CTX_use_certificate_chain_file(context, options->cert))
-        return complain_of(complaint, options->cert, "certificate");
+    if (!SSL_CTX_use_certificate_chain_file(context, tls->cert))
+        return complain_of(complaint, tls->cert, "certificate");
     if (!SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM))
         return complain_of(complaint, key, "private key");
     if (!SSL_CTX_check_private_key(context))
@@ -132,6 +135,54 @@ int hf_tls_load(const char *store, char *errmsg, size_t size)
     return hf_openssl_load(store, errmsg, size);
 }
 
+/* A context with what the files have now. */
+static int read_files(const struct hf_tls *tls, const struct complaint *complaint,
+                      SSL_CTX **ret)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    int      r = HF_ENOMEM;
+
+    if (context == NULL) {
+        snprintf(complaint->text, complaint->size, "TLS: out of memory");
+        goto fail;
+    }
+    configure(context);
+    r = load_trust(context, tls->ca, complaint);
+    if (r == 0)
+        r = load_identity(context, tls, complaint);
+    if (r < 0)
+        goto fail;
+    ERR_clear_error();
+    *ret = context;
+    return 0;
+fail:
+    SSL_CTX_free(context);
+    ERR_clear_error();
+    return r;
+}
+
+void hf_tls_reread(struct hf_tls *tls)
+{
+    char                   why[sizeof tls->bad - 4];
+    const struct complaint complaint = { why, sizeof why };
+    SSL_CTX               *context;
+
+    tls->bad[0] = '\0';
+    if (read_files(tls, &complaint, &context) < 0) {
+        snprintf(tls->bad, sizeof tls->bad, " (%s)", why);
+        return;
+    }
+    SSL_CTX_free(tls->context);
+    tls->context = context;
+}
+
+static bool copy(const char *file, char **ret)
+{
+    if (file != NULL)
+        *ret = strdup(file);
+    return file == NULL || *ret != NULL;
+}
+
 int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
                struct hf_tls **ret)
 {
@@ -139,29 +190,19 @@ int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
     struct hf_tls         *tls = calloc(1, sizeof *tls);
     int                    r = HF_ENOMEM;
 
-    if (tls == NULL)
+    snprintf(errmsg, size, "TLS: out of memory");
+    if (tls == NULL || (tls->socket = hf_secure_method()) == NULL ||
+        !copy(options->ca, &tls->ca) || !copy(options->cert, &tls->cert) ||
+        !copy(options->key, &tls->key))
         goto fail;
-    tls->own_ca = options->ca != NULL;
-    tls->own_cert = options->cert != NULL;
-    tls->socket = hf_secure_method();
-    tls->context = SSL_CTX_new(TLS_client_method());
-    if (tls->socket == NULL || tls->context == NULL)
-        goto fail;
-    configure(tls->context);
-
-    r = load_trust(tls->context, options->ca, &complaint);
-    if (r == 0)
-        r = load_identity(tls->context, options, &complaint);
+    r = read_files(tls, &complaint, &tls->context);
     if (r < 0)
         goto fail;
-    ERR_clear_error();
+    errmsg[0] = '\0';
     *ret = tls;
     return 0;
 fail:
-    if (r == HF_ENOMEM)
-        snprintf(errmsg, size, "TLS: out of memory");
     hf_tls_free(tls);
-    ERR_clear_error();
     return r;
 }
 
@@ -171,5 +212,8 @@ void hf_tls_free(struct hf_tls *tls)
         return;
     SSL_CTX_free(tls->context);
     BIO_meth_free(tls->socket);
+    free(tls->ca);
+    free(tls->cert);
+    free(tls->key);
     free(tls);
 }

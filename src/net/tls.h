@@ -19,8 +19,9 @@ struct hf_tls_options {
 int hf_tls_load(const char *store, char *errmsg, size_t size);
 
 /* After that: 0, HF_EINVAL or HF_ENOMEM; `errmsg` says which file and why.  The files
- * are read here and not again.  A key that needs a passphrase is refused, since we do
- * not prompt. */
+ * are read here, and again for each stream: certificates are renewed while programs run.
+ * A file that cannot be used then changes nothing.  A key that needs a passphrase is
+ * refused, since we do not prompt. */
 int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
                struct hf_tls **ret);
 

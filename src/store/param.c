@@ -58,10 +58,10 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
     return 0;
 }
 
-int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg)
+static int read_auth(const char *file, int flags, char *ret, size_t size, char *errmsg)
 {
     struct stat stat;
-    int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
 
     assert(size > 1); /* the secret, and its NUL */
     if (fd < 0)
@@ -80,6 +80,26 @@ int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg)
     ret[got] = '\0';
     ret[strcspn(ret, "\r\n")] = '\0';
     return 0;
+}
+
+int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg)
+{
+    return read_auth(file, 0, ret, size, errmsg);
+}
+
+/* The number of a descriptor, which had the password once, may be that of another file. */
+static bool is_descriptor(const char *file)
+{
+    return strncmp(file, "/dev/", 5) == 0 || strncmp(file, "/proc/", 6) == 0;
+}
+
+/* Another pipe must not block. */
+bool hf_param_reread_auth(const char *file, char *ret, size_t size)
+{
+    char errmsg[HF_ERRMSG_MAX];
+
+    return file != NULL && !is_descriptor(file) &&
+           read_auth(file, O_NONBLOCK, ret, size, errmsg) == 0;
 }
 
 int hf_param_history(const struct hf_config *config, int *ret, char *errmsg)

@@ -24,4 +24,8 @@ int hf_param_history(const struct hf_config *config, int *ret, char *errmsg);
  * HF_EINVAL. */
 int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg);
 
+/* The same for a new connection, since passwords are changed while programs run.  NULL:
+ * there is no file.  False: go on with what was read before. */
+bool hf_param_reread_auth(const char *file, char *ret, size_t size);
+
 #endif

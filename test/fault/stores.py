@@ -31,6 +31,7 @@ class Row:
     greeting = b""  # sent by a server before TLS
     greets_first = False  # or by the client?
     plain = ""  # a parameter that turns TLS off
+    lasting = "9s"  # a lease that outlasts cut()
 
     def sent(self, name):
         """A name as it is sent."""
@@ -47,6 +48,13 @@ class Row:
 
     def thaw(self):
         server.thaw()
+
+    def renew(self):
+        """Take the server's certificate that is in its file now, and end all connections."""
+        own = server.folder / "server.pem"
+        own.write_text(pathlib.Path(server.tls["server"]).read_text())
+        server.sql(self.reload)
+        self.cut()
 
 
 class Redis(Row):
@@ -71,9 +79,32 @@ class Redis(Row):
         """A URL without a password, and the variable that has it."""
         return f"redis://{server.address}?ttl={lease}", {"HOLDFAST_REDIS_AUTH": f":{SECRET}"}
 
-    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None, lease=None):
         of = of or server
-        return with_files(f"rediss://:{SECRET}@{at or of.tls_address}?ttl=1s", ca=ca, cert=cert, key=key)
+        return with_files(f"rediss://:{SECRET}@{at or of.tls_address}?ttl={lease or '1s'}", ca=ca, cert=cert, key=key)
+
+    def cut(self):
+        """End all connections; a server that restarts does so, too."""
+        with server.client() as link:
+            for kind in ("normal", "pubsub"):
+                link.call("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+
+    def renew(self):
+        with server.client() as link:
+            link.call("CONFIG", "SET", "tls-cert-file", server.tls["server"], "tls-key-file", server.tls["server"])
+        self.cut()
+
+    def secret_file(self, t):
+        """A file with the password, and a URL that names it."""
+        path = private(t, f":{SECRET}")
+        return path, f"redis://{server.address}?ttl={self.lasting}&auth={path}"
+
+    def change(self, path, secret):
+        """Another password, in the server and then in the file."""
+        with server.client() as link:
+            link.call("CONFIG", "SET", "requirepass", secret)
+        server.password = secret
+        path.write_text(f":{secret}\n")
 
     def mixed_up(self):
         """Plain instead of TLS, and the other way round: [(URL, message)]."""
@@ -126,9 +157,22 @@ class Postgres(Row):
     def by_environment(self, lease):
         return self.url(who=postgres.USER, lease=lease), {"PGPASSWORD": SECRET}
 
-    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
-        return with_files(self.url(at or (of or server).address, "&sslmode=verify-full"),
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None, lease=None):
+        return with_files(self.url(at or (of or server).address, "&sslmode=verify-full", lease=lease or "2s"),
                           sslrootcert=ca, sslcert=cert, sslkey=key)
+
+    reload = "SELECT pg_reload_conf()"
+
+    def cut(self):
+        server.terminate_backends()
+
+    def secret_file(self, t):
+        path = private(t, f"127.0.0.1:{server.port}:*:{postgres.USER}:{SECRET}")
+        return path, self.url(who=postgres.USER, lease=self.lasting, more=f"&passfile={path}")
+
+    def change(self, path, secret):
+        server.sql(f"ALTER ROLE {postgres.USER} PASSWORD '{secret}'")
+        path.write_text(f"127.0.0.1:{server.port}:*:{postgres.USER}:{secret}\n")
 
     def mixed_up(self):
         return []  # one port for both; see test/postgres/error_messages.py
@@ -183,8 +227,21 @@ class MariaDb(Row):
     def by_environment(self, lease):
         return self.url(who=mariadb.USER, lease=lease), {"HOLDFAST_MARIADB_AUTH": SECRET}
 
-    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
-        return with_files(self.url(at or (of or server).address, "&tls=yes"), ca=ca, cert=cert, key=key)
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None, lease=None):
+        return with_files(self.url(at or (of or server).address, "&tls=yes", lease=lease or "2s"), ca=ca, cert=cert, key=key)
+
+    reload = "FLUSH SSL"
+
+    def cut(self):
+        server.terminate()
+
+    def secret_file(self, t):
+        path = private(t, SECRET)
+        return path, self.url(who=mariadb.USER, lease=self.lasting, more=f"&auth={path}")
+
+    def change(self, path, secret):
+        server.sql(f"SET PASSWORD FOR {mariadb.USER}@'%' = PASSWORD('{secret}')")
+        path.write_text(f"{secret}\n")
 
     def mixed_up(self):
         return []  # one port for both
@@ -210,7 +267,7 @@ class MariaDb(Row):
 
 class ZooKeeper(Row):
     """With TLS.  It has no passwords but those of nodes."""
-    name, scheme = "zookeeper", "zk"
+    name, scheme, lasting = "zookeeper", "zk", "20s"
 
     def start(self, tls="want"):
         made = zookeeper.standalone(tls=tls, config={"maxSessionTimeout": 20000})
@@ -229,13 +286,28 @@ class ZooKeeper(Row):
     def by_environment(self, lease):
         return f"zk://{server.address}?session={lease}", {"HOLDFAST_ZK_AUTH": f"ana:{SECRET}"}
 
-    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
-        return with_files(f"zks://{at or (of or server).secure_address}?session=5s",
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None, lease=None):
+        return with_files(f"zks://{at or (of or server).secure_address}?session={lease or '5s'}",
                           ca=ca, cert=cert, key=key)
 
     def mixed_up(self):
         return [(self.url(server.secure_address), "does it speak TLS? then write zks:"),
                 (self.secure(server.address, server.ca), server.address)]
+
+    def cut(self):
+        self.down()
+        self.up()
+
+    def renew(self):
+        self.cut()
+
+    def secret_file(self, t):
+        path = private(t, f"ana:{SECRET}")
+        return path, f"zk://{server.address}?session={self.lasting}&auth={path}"
+
+    def change(self, path, secret):
+        """Another identity: that of new nodes."""
+        path.write_text(f"ana:{secret}\n")
 
     def down(self):
         server[1].end()

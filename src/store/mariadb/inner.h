@@ -47,6 +47,7 @@ struct hf_maria {
 /* ---- link.c ----------------------------------------------------------------------- */
 
 void hf_maria_link_init(struct hf_maria *maria, uint64_t seed);
+void hf_maria_greet(struct hf_dial *dial);
 
 /* How long the server may take for a call. */
 hf_time hf_maria_limit(const struct hf_maria *maria);

@@ -91,13 +91,24 @@ static void link_over(struct hf_dial *dial)
     hf_maria_session_broken(maria);
 }
 
+/* Both connections: the server is about to ask for the password. */
+void hf_maria_greet(struct hf_dial *dial)
+{
+    struct hf_maria *maria = (struct hf_maria *)dial->store;
+
+    hf_maria_config_reread(&maria->config);
+    maria->login.user = maria->config.user;
+    maria->login.password = maria->config.password;
+    hf_my_conn_greet(dial);
+}
+
 static const struct hf_dial_ops ops = {
     .kind = "MariaDB",
     .is_link = true,
     .loyal = true,
     .shares = HF_DIAL_GREETING,
     .find = find_server,
-    .greet = hf_my_conn_greet,
+    .greet = hf_maria_greet,
     .read = hf_my_conn_read,
     .over = link_over,
     .patience = patience,
@@ -107,9 +118,7 @@ static const struct hf_dial_ops ops = {
 
 void hf_maria_link_init(struct hf_maria *maria, uint64_t seed)
 {
-    maria->login = (struct hf_my_login){ .user = maria->config.user,
-                                         .password = maria->config.password,
-                                         .tls = maria->tls };
+    maria->login = (struct hf_my_login){ .tls = maria->tls };
     maria->main = (struct hf_my_conn){ .dial = { .ops = &ops,
                                                  .store = &maria->served.base,
                                                  .now = &maria->remote.now,

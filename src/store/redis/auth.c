@@ -42,6 +42,8 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
 
     if (file != NULL) {
         char line[AUTH_MAX + 2] = "";
+        if ((ret->auth = strdup(file)) == NULL)
+            return HF_ENOMEM;
         int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
         if (r == 0)
             r = take_credentials(ret, line, true, errmsg, file);
@@ -53,4 +55,21 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
     if (variable != NULL && variable[0] != '\0')
         return take_credentials(ret, variable, true, errmsg, VARIABLE);
     return 0;
+}
+
+void hf_redis_config_reread(struct hf_redis_config *config)
+{
+    struct hf_redis_config fresh = { 0 };
+    char                   line[AUTH_MAX + 2] = "", errmsg[HF_ERRMSG_MAX];
+
+    if (hf_param_reread_auth(config->auth, line, sizeof line) &&
+        take_credentials(&fresh, line, true, errmsg, config->auth) == 0) {
+        struct hf_redis_config former = { .user = config->user,
+                                          .password = config->password };
+        config->user = fresh.user;
+        config->password = fresh.password;
+        fresh = former;
+    }
+    hf_redis_config_finish(&fresh);
+    explicit_bzero(line, sizeof line);
 }

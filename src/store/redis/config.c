@@ -242,4 +242,5 @@ void hf_redis_config_finish(struct hf_redis_config *config)
 {
     wipe(&config->user);
     wipe(&config->password);
+    wipe(&config->auth);
 }

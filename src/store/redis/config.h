@@ -23,6 +23,7 @@ struct hf_redis_config {
     int              history;  /* entries to keep; -1: leave the setting alone */
     char            *user;     /* NULL: none, or the default one */
     char            *password; /* NULL: none */
+    char            *auth;     /* the file that has both; NULL: none */
 };
 
 int  hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *config,
@@ -32,5 +33,8 @@ void hf_redis_config_finish(struct hf_redis_config *config);
 /* auth.c: user and password from a file, the URL or the environment. */
 int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg);
+
+/* Read the file again, if there is one; what is wrong with it changes nothing. */
+void hf_redis_config_reread(struct hf_redis_config *config);
 
 #endif

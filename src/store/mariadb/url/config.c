@@ -120,6 +120,9 @@ static int set_auth(struct hf_maria_config *ret, const struct hf_config *config,
         if (ret->password != NULL)
             return hf_param_complain(errmsg, "a password in the URL and in", file,
                                      "one is enough");
+        ret->auth_has_user = ret->user == NULL;
+        if ((ret->auth = strdup(file)) == NULL)
+            return HF_ENOMEM;
         r = hf_param_read_auth(file, line, sizeof line, errmsg);
         if (r == 0)
             r = take_secret(ret, line, errmsg, file);
@@ -193,5 +196,25 @@ void hf_maria_config_finish(struct hf_maria_config *config)
     if (config->password != NULL)
         explicit_bzero(config->password, strlen(config->password));
     free(config->password);
-    config->password = NULL;
+    free(config->auth);
+    config->password = config->auth = NULL;
+}
+
+void hf_maria_config_reread(struct hf_maria_config *config)
+{
+    struct hf_maria_config fresh = { 0 };
+    char                   line[AUTH_MAX + 2] = "", errmsg[HF_ERRMSG_MAX];
+
+    if (!config->auth_has_user && config->user != NULL)
+        fresh.user = strdup(config->user);
+    if (hf_param_reread_auth(config->auth, line, sizeof line) &&
+        take_secret(&fresh, line, errmsg, config->auth) == 0 && fresh.user != NULL) {
+        struct hf_maria_config former = { .user = config->user,
+                                          .password = config->password };
+        config->user = fresh.user;
+        config->password = fresh.password;
+        fresh = former;
+    }
+    hf_maria_config_finish(&fresh);
+    explicit_bzero(line, sizeof line);
 }

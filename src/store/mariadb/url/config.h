@@ -18,10 +18,15 @@ struct hf_maria_config {
     int              history; /* how many entries to keep; -1: leave it as it is */
     char            *user;
     char            *password; /* NULL: none */
+    char            *auth;     /* the file that has the password; NULL: none */
+    bool             auth_has_user;
 };
 
 int  hf_maria_config_init(struct hf_maria_config *ret, const struct hf_config *config,
                           char *errmsg);
 void hf_maria_config_finish(struct hf_maria_config *config);
+
+/* Read the file `auth` again, if there is one; what is wrong with it changes nothing. */
+void hf_maria_config_reread(struct hf_maria_config *config);
 
 #endif

@@ -14,6 +14,13 @@
 #define WINDOW    2  /* calls in flight at first: see call.c */
 #define NO_MEMORY "cannot be connected to: out of memory"
 
+/* libpq reads certificates and keys again for each connection.  A file that was good
+ * before is being replaced: try again. */
+static bool is_about_renewal(const struct hf_pg *pg, const char *why)
+{
+    return pg->link.let_in && strstr(why, " file \"") != NULL;
+}
+
 static void cannot_connect(struct hf_pg *pg)
 {
     PGconn *conn = pg->link.conn;
@@ -23,7 +30,8 @@ static void cannot_connect(struct hf_pg *pg)
         hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why, &absent);
 
     assert(pg->dial.phase == HF_DIAL_CONNECTING);
-    if (refusal != 0) /* another of several servers may let us in */
+    if (refusal != 0 &&
+        !is_about_renewal(pg, why)) /* another of several servers may let us in */
         hf_dial_deny(&pg->dial, refusal, why);
     else if (absent)
         hf_dial_absent(&pg->dial, why);

@@ -124,6 +124,7 @@ static void greet_postgres(struct hf_dial *dial)
 
     assert(dial->phase == HF_DIAL_GREETING);
     assert(pg->link.conn != NULL && pg->link.flight.count == 0);
+    pg->link.let_in = true;
     if (PQsetnonblocking(pg->link.conn, 1) != 0 || !hf_pg_socket_poll(pg, EPOLLIN))
         hf_dial_break(dial, "cannot be watched: out of memory");
     else

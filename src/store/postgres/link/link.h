@@ -22,6 +22,7 @@ struct hf_pg_cancel {
 };
 
 struct hf_pg_link {
+    bool     let_in; /* libpq has connected before, with the files of the URL */
     PGconn  *conn;
     unsigned generation;     /* of the process that opened it */
     int      fd;             /* its socket, registered with the fork guard; -1: none */

@@ -166,11 +166,12 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
                         void *data)
 {
     const struct hf_redis_config *config = &redis->config;
-    const char                   *argv[3] = { "AUTH", config->user, config->password };
 
     assert(conn->dial.phase >= HF_DIAL_GREETING);
+    hf_redis_config_reread(&redis->config);
     if (config->password == NULL)
         return;
+    const char *argv[3] = { "AUTH", config->user, config->password };
     if (config->user == NULL)
         argv[1] = config->password;
     enlist_call(redis, conn, call, on_reply, data);

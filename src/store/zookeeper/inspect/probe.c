@@ -66,7 +66,7 @@ static void ask_view(struct hf_zk_probe *probe)
     struct hf_zk_writer out = { 0 };
 
     hf_dial_ready(&probe->dial);
-    hf_zk_put_auth((const struct hf_zk *)probe->dial.store, &out);
+    hf_zk_put_auth((struct hf_zk *)probe->dial.store, &out);
     put_question(&out, XID_SYNC, HF_ZK_SYNC, probe->path);
     put_question(&out, XID_EXISTS, HF_ZK_EXISTS, probe->path);
     put_question(&out, XID_CLOSE, HF_ZK_CLOSE, NULL);

@@ -94,12 +94,18 @@ static int set_style(struct hf_zk_config *ret, const char *text, char *errmsg)
     return 0;
 }
 
+static bool is_identity(const char *text)
+{
+    return strchr(text, ':') != NULL && strlen(text) <= AUTH_MAX;
+}
+
 static int read_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
 {
     char line[AUTH_MAX + 2] = "";
     int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
 
-    if (r == 0 && (ret->auth = strdup(line)) == NULL)
+    if (r == 0 &&
+        ((ret->auth = strdup(line)) == NULL || (ret->auth_file = strdup(file)) == NULL))
         r = HF_ENOMEM;
     explicit_bzero(line, sizeof line);
     return r;
@@ -127,7 +133,7 @@ static int set_auth(struct hf_zk_config *ret, const struct hf_config *config,
     }
     if (r < 0 || ret->auth == NULL)
         return r < 0 ? r : HF_ENOMEM;
-    if (strchr(ret->auth, ':') == NULL || strlen(ret->auth) > AUTH_MAX)
+    if (!is_identity(ret->auth))
         return hf_param_complain(errmsg, "no user:password in", where,
                                  "SASL is not supported, only digest");
     return 0;
@@ -226,11 +232,32 @@ int hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
     return r;
 }
 
+static void wipe(char **secret)
+{
+    if (*secret != NULL)
+        explicit_bzero(*secret, strlen(*secret));
+    free(*secret);
+    *secret = NULL;
+}
+
+void hf_zk_config_reread(struct hf_zk_config *config)
+{
+    char line[AUTH_MAX + 2] = "", *fresh;
+
+    if (hf_param_reread_auth(config->auth_file, line, sizeof line) && is_identity(line) &&
+        strcmp(line, config->auth) != 0 && (fresh = strdup(line)) != NULL) {
+        wipe(&config->former);
+        config->former = config->auth;
+        config->auth = fresh;
+    }
+    explicit_bzero(line, sizeof line);
+}
+
 void hf_zk_config_finish(struct hf_zk_config *config)
 {
-    if (config->auth != NULL)
-        explicit_bzero(config->auth, strlen(config->auth));
-    free(config->auth);
+    wipe(&config->auth);
+    wipe(&config->former);
+    free(config->auth_file);
     free(config->acl);
-    config->auth = config->acl = NULL;
+    config->auth_file = config->acl = NULL;
 }

@@ -92,17 +92,26 @@ void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
     hf_zk_frame_end(out, begin);
 }
 
-void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out)
+static void put_identity(const char *auth, struct hf_zk_writer *out)
 {
-    if (zk->config.auth == NULL)
-        return;
     size_t begin = hf_zk_frame_begin(out);
     hf_zk_put_int(out, HF_ZK_XID_AUTH);
     hf_zk_put_int(out, HF_ZK_AUTH);
     hf_zk_put_int(out, 0);
     hf_zk_put_string(out, "digest");
-    hf_zk_put_bytes(out, zk->config.auth, strlen(zk->config.auth));
+    hf_zk_put_bytes(out, auth, strlen(auth));
     hf_zk_frame_end(out, begin);
+}
+
+/* To ZooKeeper another password is another identity, and what we have made belongs to the
+ * former one: a connection may have both. */
+void hf_zk_put_auth(struct hf_zk *zk, struct hf_zk_writer *out)
+{
+    hf_zk_config_reread(&zk->config);
+    if (zk->config.former != NULL)
+        put_identity(zk->config.former, out);
+    if (zk->config.auth != NULL)
+        put_identity(zk->config.auth, out);
 }
 
 static void send_connect(struct hf_dial *dial)

@@ -33,6 +33,8 @@ struct hf_zk_config {
     bool             init; /* create the chroot */
     bool  certified;       /* we have a client certificate, which is an identity, too */
     char *auth;            /* "user:password", or NULL */
+    char *former;          /* what `auth` was before the file changed, or NULL */
+    char *auth_file;       /* NULL: none */
     char *acl;             /* "creator", "open", or "scheme:id,..." */
 };
 
@@ -44,6 +46,9 @@ size_t hf_zk_config_most(const struct hf_zk_config *config);
 int  hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
                        char *errmsg);
 void hf_zk_config_finish(struct hf_zk_config *config);
+
+/* Read the file again, if there is one; what is wrong with it changes nothing. */
+void hf_zk_config_reread(struct hf_zk_config *config);
 
 /* ---- link.c ------------------------------------------------------------------------- */
 
@@ -70,7 +75,7 @@ void hf_zk_link_finish(struct hf_zk *zk);
  * user and password, if there are any. */
 void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
                        const unsigned char password[16], struct hf_zk_writer *out);
-void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out);
+void hf_zk_put_auth(struct hf_zk *zk, struct hf_zk_writer *out);
 
 /* Send the calls that were put into the buffer. */
 void hf_zk_link_flush(struct hf_zk *zk);
