@@ -23,7 +23,7 @@ def redis(store):
         fields = dict(zip(words[::2], words[1::2]))
         session = next(key for key in fields if key.startswith("s\n"))
         yield "totals", lambda: link.call("HSET", STATE, "l\nslots", fields["l\nslots"].replace("3 2 ", "3 1 "))
-        yield "slots of", lambda: link.call("ZADD", "{holdfast}:order", 0, "fslots\n0000000005")
+        yield "wrong slots", lambda: link.call("ZADD", "{holdfast}:order", 0, "fslots\n0000000005")
         yield "without its session", lambda: link.call("HDEL", STATE, session)
 
 
@@ -57,7 +57,10 @@ def play(name, forge, folder):
         assert list(store.left(empty=True)), "a holder is not seen"
         for word, act in forge(store):
             act()
-            found = list(store.left(empty=False))
+            looks = audit.Looks(store)
+            assert not list(looks.look()), "at once"
+            found = list(looks.look())
+            assert not list(looks.look()), "again"
             assert any(word in text for text in found), f"{word} is not in {found}"
         holder.communicate()
     finally:

@@ -14,7 +14,7 @@ README.md has the format of histories, and explains why each rule is sound.  The
     set      an element that was added to a set with a fence is there at the end
     stuck    when all faults are over, every process gets a lock again
     crash    no process ends unless it was killed or told to
-    left     nothing is left in the store that should not be there
+    left     the data of the store agree with themselves, and nothing is left at the end
 """
 import collections
 import dataclasses

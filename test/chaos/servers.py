@@ -59,8 +59,10 @@ class Split(Store):
 
 def left_in_redis(link, empty):
     """See src/store/redis/scripts/base.lua."""
-    words = link.call("HGETALL", "{holdfast}:state")
-    fields, order = dict(zip(words[::2], words[1::2])), link.call("ZRANGE", "{holdfast}:order", 0, -1)
+    for words in ("MULTI",), ("HGETALL", "{holdfast}:state"), ("ZRANGE", "{holdfast}:order", 0, -1):
+        link.call(*words)
+    words, order = link.call("EXEC")
+    fields = dict(zip(words[::2], words[1::2]))
     places, free = {}, {}  # {name: [(letter, weight, owner)]}, {name: [slot]}
     for member in order:
         if member[0] in "hq":
@@ -79,12 +81,12 @@ def left_in_redis(link, empty):
         kind, used, waiting, slots, epoch = text.split()
         held = [place for place in places.get(name, []) if place[0] == "h"]
         waits = len(places.get(name, [])) - len(held)
-        if epoch == fields["epoch"] and (int(used), int(waiting)) != (sum(int(p[1]) for p in held), waits):
-            yield f'the totals of "{name}" are {text}; its places are {places.get(name)}'
+        if epoch == fields.get("epoch") and (int(used), int(waiting)) != (sum(int(p[1]) for p in held), waits):
+            yield f'wrong totals of "{name}": {text}; its places are {places.get(name)}'
         taken = [int(rows[owner].split()[3]) for _, _, owner in held if owner in rows]
-        if epoch == fields["epoch"] and kind not in ("1", "1c", "4294967295") and (
+        if epoch == fields.get("epoch") and kind not in ("1", "1c", "4294967295") and (
                 sorted([*taken, *free.get(name, [])]) != list(range(int(slots)))):
-            yield f'of {slots} slots of "{name}" {taken} are taken and {free.get(name, [])} free'
+            yield f'wrong slots of "{name}": of {slots} {taken} are taken and {free.get(name, [])} free'
     owners = {place[2] for found in places.values() for place in found}
     for owner, text in rows.items():
         if text[0] != "b" and owner not in owners or f"s\n{owner[:16]}" not in fields:
@@ -215,7 +217,12 @@ class ZooKeeper(Store):
             for path in nodes:
                 folder, _, name = path.rpartition("/")
                 if name.startswith("slot-"):
-                    uuid = zk.data(path)[0].decode(errors="replace").replace("-", "")
+                    try:
+                        uuid = zk.data(path)[0].decode(errors="replace").replace("-", "")
+                    except zkwire.Error as error:
+                        if not zkwire.no_node(error):
+                            raise
+                        continue  # it has just gone
                     if not any(uuid in node.replace("-", "") for node in nodes if node.startswith(folder + "/")):
                         yield f"{path} of {uuid}, whose place is gone"
                 if empty and folder:

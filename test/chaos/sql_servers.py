@@ -12,7 +12,7 @@ import postgres_pair  # noqa: E402
 from store import Store  # noqa: E402
 
 
-TOTALS = 'the totals of "{}" are {} used, {} holders, {} waiting; its places say {}, {}, {}'
+TOTALS = 'wrong totals of "{}": {} used, {} holders, {} waiting; its places say {}, {}, {}'
 GHOST = 'a place in "{}" without its session {}'
 STRAY = 'a place in "{}", which has no line'
 TWINS = 'in "{}" two have slot {}'
@@ -39,7 +39,7 @@ class Storm(threading.Thread):
 
 
 class Sql(Store):
-    """`errors` of its client; `nowhere`: what connects it to no database of ours; PLACES, QUERIES: for left()."""
+    """`nowhere`: what connects it to no database of ours; PLACES, QUERIES: for left()."""
 
     def storm(self):
         """Returns as a fault does."""

@@ -16,6 +16,7 @@ class Store:
     scheme = "sqlite"  # of its URLs
     addresses, server = (), None
     ttl = 1.0  # seconds, the lease
+    errors = ()  # of the client of its tests, beside OSError and RuntimeError
     unordered = {}  # {kind of fault: seconds after it, in which the order is not promised}
 
     def __init__(self, dice, folder):
