@@ -24,8 +24,7 @@ class AllOf(BaseLock):
     def __init__(self, *locks: Union[BaseLock, str], timeout: Optional[float] = None,
                  url: Optional[str] = None, client: Optional[Client] = None,
                  on_lost: Optional[Callback] = None) -> None:
-        parts = tuple(Plan("mutex", lock) if isinstance(lock, str) else lock._plan
-                      for lock in locks)
+        parts = tuple(_plan_of(lock) for lock in locks)
         if url is None and client is None:
             url, client = _common_store(locks)
         plan = Plan("all_of", ", ".join(part.name for part in parts), parts=parts)
@@ -35,6 +34,14 @@ class AllOf(BaseLock):
     def tokens(self) -> tuple[int, ...]:
         """The fencing tokens, in the order in which the locks were given."""
         return tuple(part.token for part in self._held().parts)
+
+
+def _plan_of(lock: Union[BaseLock, str]) -> Plan:
+    if isinstance(lock, BaseLock):
+        return lock._plan
+    if isinstance(lock, str):
+        return Plan("mutex", lock)
+    raise TypeError(f"a lock, or a string that names one, is needed, not {lock!r}")
 
 
 def _common_store(locks: tuple[Union[BaseLock, str], ...]

@@ -10,8 +10,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 from . import _c, _watcher, _process
-from ._client import Client, milliseconds, shared_client
+from ._client import Client, encode, milliseconds, shared_client
 from ._errors import ForkedError, HoldfastError, LockLost, NotHeld
+from ._explain import explain
 from ._exit import Acquired, Exit, leave
 from ._handle import Handle, Plan
 from ._tasks import TaskSide
@@ -50,6 +51,7 @@ class BaseLock(TaskSide):
     def __init__(self, plan: Plan, timeout: Optional[float], url: Optional[str],
                  client: Optional[Client], on_lost: Optional[Callback] = None,
                  on_asked: Optional[Callback] = None) -> None:
+        encode(plan.name)
         milliseconds(timeout)
         if url is not None and client is not None:
             raise TypeError("give a URL or a client, not both")
@@ -92,6 +94,8 @@ class BaseLock(TaskSide):
             message = acquire_interruptibly(handle, limit, results)
         if results[-1] == _c.EINVAL and handle.client.closed:  # closed while it waited
             results[-1] = _c.ECANCELED if len(results) > 1 else _c.EINVAL
+        if results[-1] < 0:
+            message = explain(handle.client, results[-1], *self._plan.names) or message
         handle.client._check(results[-1], message)
         if self._has_callbacks:
             handle.reported = False

@@ -17,7 +17,7 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, Iterator, Optional, Protocol
 
-from . import _c, _library, _process
+from . import _c, _library, _link, _process
 from ._errors import ForkedError, InvalidArgument, error_of
 from ._owned import NOTHING, Owned, wait_until_gone
 from ._stats import Stats, stats_of
@@ -67,6 +67,9 @@ class Client:
             note=None if note is None else encode(note),
             guardian=encode(helper) if helper else None,
             error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
+        self._link = _link.LinkLog(_link.in_a_thread)
+        self._on_link: Any = _c.ON_LINK(self._link.on_link)  # the library has no reference to it
+        options.on_link = self._on_link
         self._prepare(options)
         self._as_parameter_ = Owned()
         r = _c.lib.hf_open(None if url is None else encode(url), ctypes.byref(options),
@@ -116,6 +119,8 @@ class Client:
         waited_for = [weakref.ref(part._as_parameter_) for part in parts
                       if isinstance(part._as_parameter_, Owned)]
         self._as_parameter_ = NOTHING
+        if self._born == _process.generation:
+            self._link.close()
         for part in parts:
             part._free()
         if self._born == _process.generation and not wait_until_gone(
@@ -171,6 +176,8 @@ def _cancel_all(handles: list[weakref.ref[Owned]]) -> None:
 
 def encode(value: str) -> bytes:
     """A string for the library."""
+    if not isinstance(value, str):
+        raise TypeError(f"a string is needed, not {value!r}")
     data = value.encode(errors="surrogateescape")
     if b"\0" in data:
         raise InvalidArgument(_c.EINVAL, "a string has a null character in it")
@@ -191,7 +198,11 @@ def load(url: Optional[str] = None) -> None:
 
 def milliseconds(seconds: Optional[float]) -> int:
     """A time limit for the library: None and negative numbers are for ever."""
-    if seconds is None or seconds < 0:
+    if seconds is None:
+        return -1
+    if isinstance(seconds, (str, bytes)) or not hasattr(seconds, "__float__"):
+        raise TypeError(f"a time limit is a number of seconds, not {seconds!r}")
+    if seconds < 0:
         return -1
     if seconds != seconds:
         raise InvalidArgument(_c.EINVAL, "a time limit is not a number")

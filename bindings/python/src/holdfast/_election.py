@@ -14,6 +14,7 @@ from . import _c, _process
 from ._client import (Client, callback, encode, milliseconds, quietly, shared_client,
                       stop_at_the_end)
 from ._errors import (ForkedError, HoldfastError, LockCanceled, LockTimeout, NotHeld, error_of)
+from ._explain import explain
 from ._inspect import Entry, entry_of, report_of
 from ._owned import NOTHING, Owned, wait_until_gone
 
@@ -121,7 +122,7 @@ class Election:
         limit = milliseconds(timeout)
         with self._changed:
             won = self._changed.wait_for(self._is_decided, None if limit < 0 else limit / 1000)
-        self._raise_unless(won, timeout)
+        self._raise_unless(won, timeout, "" if won else self._leader_text())
 
     async def wait_to_lead_async(self, timeout: Optional[float] = None) -> None:
         """wait_to_lead() for a task: the loop keeps running, and no thread waits."""
@@ -148,18 +149,23 @@ class Election:
             pass
         finally:
             del self._wakes[id(changed)]
-        self._raise_unless(won, timeout)
+        leader = "" if won else await asyncio.to_thread(self._leader_text)
+        self._raise_unless(won, timeout, leader)
+
+    def _leader_text(self) -> str:
+        text = explain(self.client, _c.EBUSY, self.name)
+        return f": {text}" if text else ""
 
     def _is_decided(self) -> bool:
         return self.leads or self._out is not None
 
-    def _raise_unless(self, won: bool, timeout: Optional[float]) -> None:
+    def _raise_unless(self, won: bool, timeout: Optional[float], leader: str) -> None:
         out = self._out
         if out is not None:
             stop_at_the_end()
             raise type(out)(out.code, out.message)  # of its own: many may wait
         if not won:
-            raise LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+            raise LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s{leader}")
 
     def _observes(self) -> NotHeld:
         return NotHeld(_c.ESTATE, f"this only observes {self.name!r}: join() takes part")
@@ -267,7 +273,12 @@ class Election:
                 self._on_elected(token)
 
     def _deposed(self, _election: Any, why: int, _data: Any) -> None:
-        error = error_of(why, None if self.client.closed else self.client) if why < 0 else None
+        error = None
+        if why == _c.ELOST:
+            error = error_of(why, message=f"you do not lead {self.name!r} any more: the lock was lost")
+        elif why < 0:
+            text = explain(self.client, why, self.name)
+            error = error_of(why, None if self.client.closed else self.client, text)
         if error is not None and (why != _c.ELOST or self._once):
             self._leave(error)
         if self._on_deposed is not None:

@@ -32,6 +32,11 @@ class Plan:
         """Can it have several holders at the same time?"""
         return self.kind in ("reader", "semaphore")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of each lock in it."""
+        return tuple(part.name for part in self.parts) or (self.name,)
+
     def make(self, client: Client) -> Handle:
         handle = Handle(client)
         handle.parts = [part.make(client) for part in self.parts]

@@ -15,11 +15,13 @@ from . import _c, _process
 from ._client import Client
 from ._errors import InvalidArgument
 from ._handle import Handle
+from ._link import LinkLog
 
 # Of the arguments of a callback only the lock is kept: the rest can be read later.  So append()
 # itself can be the callback, and no line of Python runs inside the library, where a signal handler
 # could raise and the event would be lost.
 _FIRST = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_LINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)
 
 ASKED = -1  # in addition to the states of the library: somebody asks for the lock
 OnEvent = Callable[[int, int], None]  # called with the state of a lock, and why
@@ -40,7 +42,10 @@ class LoopClient(Client):
         # The library keeps no references to them.
         self._on_state = _FIRST(self._changed.append)
         self._on_ask = _FIRST(self._asked.append)
+        self._links: dict[Optional[int], int] = {}  # of this client: written by the library
+        self._link_seen = _c.LINK_UP
         super().__init__(url, **options)
+        self._link = LinkLog(loop.call_later)
         try:
             fd = self._check(_c.lib.hf_fd(self))
             loop.add_reader(fd, self._process)
@@ -52,6 +57,9 @@ class LoopClient(Client):
     def _prepare(self, options: _c.Options) -> None:
         options.flags |= _c.NO_KEEPER
         options.on_state = ctypes.cast(self._on_state, _c.ON_STATE)
+        # Only the link: the text would need a line of Python.
+        self._on_link = _LINK(self._links.__setitem__)
+        options.on_link = ctypes.cast(self._on_link, _c.ON_LINK)
         options.on_ask = ctypes.cast(self._on_ask, _c.ON_ASK)
 
     def listen(self, handle: Handle, on_event: OnEvent) -> None:
@@ -80,6 +88,7 @@ class LoopClient(Client):
         try:
             _c.lib.hf_process(self)
             self._report_events()
+            self._report_link()
             self._set_timer()
         except BaseException:  # a signal handler may raise anywhere: continue in the next step
             self.turn()
@@ -97,6 +106,12 @@ class LoopClient(Client):
             if self._asked[0] in self._on_event:
                 self._on_event[self._asked[0]](ASKED, 0)
             self._asked.popleft()
+
+    def _report_link(self) -> None:
+        link = next(iter(self._links.values()), _c.LINK_UP)
+        if link != self._link_seen:
+            self._link_seen = link
+            self._link.change(link, f"{self.url} cannot be reached")
 
     def _set_timer(self) -> None:
         """For the next time that the library must be called."""

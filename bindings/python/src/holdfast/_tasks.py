@@ -7,6 +7,7 @@ releases the lock.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, TypeVar
@@ -14,6 +15,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 from . import _c
 from ._client import Client, milliseconds
 from ._errors import HoldfastError, LockCanceled, LockLost, NotHeld, error_of, add_note
+from ._explain import EXPLAINED, explain
 from ._handle import Handle, Plan
 from ._loop import ASKED, LoopClient, check_loop, loop_client
 
@@ -76,6 +78,10 @@ class TaskPlace:
         if result < 0:
             error = self._error(result)
             self.client.drop(self.handle)
+            if result in EXPLAINED:  # in a thread: the loop keeps running
+                with contextlib.suppress(RuntimeError):  # the loop has no threads any more
+                    text = await asyncio.to_thread(explain, self.client, result, *self.plan.names)
+                    error = error_of(result, message=text or error.message)
             raise error
 
     def _error(self, code: int) -> HoldfastError:
@@ -101,7 +107,7 @@ class TaskSide:
 
     async def acquire_async(self, timeout: Optional[float] = None, *,
                             blocking: bool = True) -> None:
-        """acquire() for a task: the loop keeps running, and no thread is used."""
+        """acquire() for a task: the loop keeps running, and no thread waits."""
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
         self._settle_in_process()
         task = asyncio.current_task()
