@@ -25,7 +25,7 @@ static void check_place(const struct hf_zk_child *child)
     if (hf_shape_invalid(&child->shape)) /* in the way, and no name of ours */
         return;
     assert(child->shape.weight >= 1 && child->shape.weight <= child->shape.capacity);
-    hf_zk_child_name(style, &child->shape, UUID, child->number, text);
+    hf_zk_child_name(style, &child->shape, UUID, 0, child->number, text);
     hf_zk_child_parse(text, strlen(text), &again);
     assert(again.style == (child->style == HF_ZK_RECIPE ? HF_ZK_CURATOR : child->style));
     assert(same_shape(&again.shape, &child->shape));
@@ -51,6 +51,7 @@ static void check_child(const char *name, size_t size)
         check_place(&child);
         assert(size > 10);
     }
+    (void)hf_zk_child_token(name, size);
     if (hf_zk_child_is(name, size, UUID))
         assert(size > 32);
 }

@@ -90,12 +90,56 @@ static void only_the_first_of_mixed_kinds_is_held(void **state)
     player_close(&a);
 }
 
+/* Curator's Revoker writes its own text over all data of a node. */
+static void check_revoked(const char *params, const char *name)
+{
+    static char    url[96];
+    struct player  a, b;
+    struct request mine, found;
+    struct witness seen;
+    char           path[160];
+
+    snprintf(url, sizeof url, "zk://%s?session=30s%s", witness_server(), params);
+    player_connect_url(&a, url);
+    player_connect(&b, witness_server());
+    uint64_t id = enter(&a, name, WRITER, &mine);
+    uint64_t token = token_of(&mine);
+    assert_int_equal(downgrade(&a, name, id, READER, &mine), 0);
+    assert_true(token_of(&mine) == token);
+    snprintf(path, sizeof path, "/%s", name);
+    witness_look(path, &seen);
+    assert_int_equal(seen.count, 1);
+    snprintf(path, sizeof path, "/%s/%s", name, seen.name[0]);
+    assert_int_equal(witness_write_in(&foreign, path, "__REVOKE__"), 0);
+
+    assert_int_equal(verify_token(&b, name, token), 0);
+    assert_int_equal(list(&b, name, &found), 0);
+    assert_int_equal(found.count, 1);
+    assert_true(found.seen[0].token == token);
+    watch(&a, name, &mine, &found);
+    assert_true(player_await(&a, &found, 10000));
+    assert_true(take_news(&mine, &found));
+    assert_string_equal(asked_of(&mine), "");
+    assert_int_equal(take_away(&b, name, token), 0);
+    assert_int_equal(leave(&a, name, id), HF_ELOST);
+    player_close(&a);
+    player_close(&b);
+}
+
+static void revoked_reader_keeps_the_token_of_the_writer(void **state)
+{
+    (void)state;
+    check_revoked("", "revoked");
+    check_revoked("&style=kazoo", "revoked-kazoo");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_stays_held_before_other_kinds),
         cmocka_unit_test(mutex_stays_held_before_other_kinds),
         cmocka_unit_test(only_the_first_of_mixed_kinds_is_held),
+        cmocka_unit_test(revoked_reader_keeps_the_token_of_the_writer),
     };
 
     return cmocka_run_group_tests(tests, start_foreign, stop_foreign);

@@ -2,7 +2,8 @@
  *
  * One step: a node with the same number and uuid is created, and the old one deleted.
  * Curator's readers and writers understand it (Curator does the same, in two steps).
- * The token does not change, so it is written to the new node for others to read.
+ * The token does not change, so it is part of the new name, where nobody can erase it as
+ * Curator's Revoker does with the data.  An older Holdfast reads it from there.
  */
 #include "store/zookeeper/inner.h"
 
@@ -17,7 +18,7 @@ static void downgraded_path(const struct hf_zk *zk, const struct hf_zk_task *tas
     char name[HF_ZK_CHILD_MAX];
 
     hf_zk_child_name(zk->config.style, &task->base.req->shape, task->own->uuid,
-                     task->own->number, name);
+                     task->own->token, task->own->number, name);
     hf_zk_path(task->line, name, ret);
 }
 

@@ -21,7 +21,15 @@
 
 #define LIMIT_MS 30000
 
-enum { CREATE = 1, DELETE = 2, GET = 4, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
+enum {
+    CREATE = 1,
+    DELETE = 2,
+    GET = 4,
+    SET_DATA = 5,
+    CHILDREN = 8,
+    MULTI = 14,
+    NO_NODE = -101
+};
 
 const char *witness_server(void)
 {
@@ -85,6 +93,14 @@ int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
 {
     begin(raw, CREATE, path);
     put_create(raw, text, mode);
+    return finish(raw);
+}
+
+int32_t witness_write_in(struct zkraw *raw, const char *path, const char *text)
+{
+    begin(raw, SET_DATA, path);
+    zkraw_put_text(raw, text);
+    zkraw_put_int(raw, -1);
     return finish(raw);
 }
 

@@ -37,6 +37,7 @@ void    witness_delete_all(const char *folder); /* with what is in it */
 /* The same in a session that stays open: an ephemeral node lives as long. */
 int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
                           int32_t mode);
+int32_t witness_write_in(struct zkraw *raw, const char *path, const char *text);
 int32_t witness_delete_in(struct zkraw *raw, const char *path);
 /* In one transaction, delete an empty folder, create it again, and in it a place with
  * this prefix and number. */

@@ -136,8 +136,11 @@ static void take_child(struct scan *scan, struct hf_zk_entry *entry,
         scan_fail(scan, HF_ENOMEM);
         return;
     }
-    const char *token = strstr(entry->text, "\ntoken=");
-    entry->token = token != NULL ? strtoull(token + 7, NULL, 10) : (uint64_t)stat.czxid;
+    entry->token = hf_zk_child_token(entry->name, strlen(entry->name));
+    const char *older = strstr(entry->text, "\ntoken="); /* by an older Holdfast */
+    if (entry->token == 0)
+        entry->token =
+            older != NULL ? strtoull(older + 7, NULL, 10) : (uint64_t)stat.czxid;
     entry->since = hf_zk_since_read(entry->text, &stat);
     entry->there = true;
 }

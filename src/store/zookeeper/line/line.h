@@ -1,6 +1,7 @@
 /* line.h - the queue of one lock in ZooKeeper: its folder, as last listed.
  *
  *   names.c     what nodes are called
+ *   names_own.c what ours are called
  *   line.c      the folder, and the places in it that we listen to
  *   listing.c   one listing for all tasks that want one
  *   own.c       our own places, found again by their id (own.h)

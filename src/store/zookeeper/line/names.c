@@ -208,53 +208,6 @@ bool hf_zk_child_claims(const struct hf_zk_child *child)
 
 /* ---- Our own ------------------------------------------------------------------------ */
 
-/* The 32 hexadecimal digits of an id, without its dashes. */
-static void uuid_bare(const char *uuid, char ret[33])
-{
-    size_t count = 0;
-
-    assert(strlen(uuid) == HF_ZK_UUID);
-    for (; *uuid != '\0'; uuid++)
-        if (*uuid != '-' && count < 32)
-            ret[count++] = *uuid;
-    ret[count] = '\0';
-}
-
-bool hf_zk_child_is(const char *name, size_t size, const char *uuid)
-{
-    char bare[33];
-
-    if (starts(name, size, "_c_") && size > 3 + HF_ZK_UUID &&
-        memcmp(name + 3, uuid, HF_ZK_UUID) == 0 && name[3 + HF_ZK_UUID] == '-')
-        return true;
-    uuid_bare(uuid, bare);
-    return starts(name, size, bare) && starts(name + 32, size - 32, "__");
-}
-
-bool hf_zk_child_is_holdfast(const char *name, size_t size)
-{
-    if (starts(name, size, "claim"))
-        return true;
-    if (starts(name, size, "_c_"))
-        return size > 3 + 14 && name[3 + 14] == '8';
-    return size > 33 && memcmp(name + 32, "__", 2) == 0 && name[12] == '8';
-}
-
-/* Curator requires a UUID.  Ours are of version 8, which is free for such use and shows
- * that Holdfast made the node.  Six of the 128 bits are fixed; 64 of the others hold the
- * id, 58 tell clients apart. */
-void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
-{
-    uint64_t mixed = id + salt[0];
-    uint64_t last =
-        0x8000000000000000u | (mixed & 0xf) << 58 | (salt[1] & ((UINT64_C(1) << 58) - 1));
-
-    snprintf(ret, HF_ZK_UUID + 1,
-             "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
-             mixed >> 32, mixed >> 16 & 0xffff, mixed >> 4 & 0xfff, last >> 48,
-             last & 0xffffffffffff);
-}
-
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX])
 {
@@ -265,7 +218,7 @@ void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
     assert(style == HF_ZK_CURATOR || style == HF_ZK_KAZOO);
     assert(shape->weight >= 1 && shape->weight <= shape->capacity);
     assert(shape->capacity < HF_ALL || reads || writes);
-    uuid_bare(uuid, bare);
+    hf_zk_uuid_bare(uuid, bare);
     if (shape->claim)
         snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-claim" LAYOUT, uuid);
     else if (hf_shape_has_slots(shape))
@@ -278,15 +231,6 @@ void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                  reads    ? "__READ__"
                  : writes ? "__WRIT__"
                           : "lock-");
-}
-
-void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
-                      const char *uuid, int64_t number, char ret[HF_ZK_CHILD_MAX])
-{
-    assert(number >= INT32_MIN && number <= INT32_MAX);
-    hf_zk_child_prefix(style, shape, uuid, ret);
-    size_t size = strlen(ret);
-    snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
 }
 
 /* ---- Folders ------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
  *     x-<session>-0000000007          mutex          ZooKeeper's own recipes
  *     _c_<uuid>-sem-5-2-0000000007    semaphore      ours: capacity 5, weight 2
  *     _c_<uuid>-claim-0000000007      claim          ours
+ *     _c_<uuid>-token-9-__READ__...   a place that was downgraded; kazoo's: __token-9
  *     claim                           companion of a claim's place, so that there is no
  *                                     second; by itself a place ahead of all others
  *     slot-3                          companion of a semaphore's place: its slot
@@ -73,14 +74,24 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size);
  * and different from everybody else's.  `ret` has room for HF_ZK_UUID + 1. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
 
+/* The 32 hexadecimal digits of an id, without its dashes. */
+void hf_zk_uuid_bare(const char *uuid, char ret[33]);
+
 /* The name of a new place, up to where the server appends the number.  The style is
  * Curator's or kazoo's; semaphores and claims have the same names in both. */
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX]);
 
-/* The same with a given number: a place keeps its position when it is downgraded. */
+#define HF_ZK_TOKEN_MOST 28 /* characters of a token in a name */
+
+/* A whole name: a place keeps its position when it is downgraded, and its token, which its
+ * name carries then (0: it does not). */
 void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
-                      const char *uuid, int64_t number, char ret[HF_ZK_CHILD_MAX]);
+                      const char *uuid, uint64_t token, int64_t number,
+                      char ret[HF_ZK_CHILD_MAX]);
+
+/* The token that the name carries; 0: that is the czxid of the node. */
+uint64_t hf_zk_child_token(const char *name, size_t size);
 
 /* The folder of a lock: its name, with %XX for characters that ZooKeeper does not allow
  * in a path, for '%' itself, and so that it is never "zookeeper".  And back: false if it

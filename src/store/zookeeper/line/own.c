@@ -34,6 +34,8 @@ static size_t bytes_of(const struct hf_zk *zk, const struct hf_zk_own *own)
 
     hf_zk_child_prefix(zk->config.style, &own->shape, own->uuid, prefix);
     size_t bytes = folder + strlen(prefix) + 1 + NUMBER_MOST;
+    if (own->shape.weight > 1)
+        bytes += HF_ZK_TOKEN_MOST;
     if (own->shape.claim || hf_shape_has_slots(&own->shape))
         bytes += folder + strlen("slot-") + NUMBER_MOST;
     return bytes;

@@ -289,7 +289,7 @@ static void test_our_names(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         hf_zk_child_prefix(rows[i].style, rows[i].shape, UUID, text);
         assert_string_equal(text, rows[i].prefix);
-        hf_zk_child_name(rows[i].style, rows[i].shape, UUID, rows[i].number, text);
+        hf_zk_child_name(rows[i].style, rows[i].shape, UUID, 0, rows[i].number, text);
         assert_string_equal(text, rows[i].name);
     }
 }
@@ -330,8 +330,10 @@ static void test_names_are_read_as_written(void **state)
         enum hf_zk_style style = kazoo ? HF_ZK_KAZOO : HF_ZK_CURATOR;
         int64_t          number = (int32_t)(hf_random_next(&random) >> 32);
         hf_zk_uuid(salt, hf_random_next(&random), uuid);
-        hf_zk_child_name(style, &shape, uuid, number, name);
+        uint64_t token = hf_random_next(&random) >> i % 65 % 64;
+        hf_zk_child_name(style, &shape, uuid, i % 2 ? token : 0, number, name);
         assert_true(hf_zk_child_is(name, strlen(name), uuid));
+        assert_true(hf_zk_child_token(name, strlen(name)) == (i % 2 ? token : 0));
         if (hf_shape_has_slots(&shape) || shape.claim)
             style = HF_ZK_NATIVE;
         if (style == HF_ZK_KAZOO && shape.weight == HF_ALL)
