@@ -2,7 +2,7 @@
 "use strict";
 const { findCommand } = require("./command.js");
 const { Deadline } = require("./deadline.js");
-const { HoldfastError, LockTimeoutError } = require("./errors.js");
+const { HoldfastError, LockTimeoutError, makeError } = require("./errors.js");
 const { Helper } = require("./helper.js");
 const { Lock } = require("./lock.js");
 
@@ -22,6 +22,8 @@ const OPTIONS = {
 };
 const CLIENT_OPTIONS = { url: "string", note: "string", command: "string" };
 const LONGEST_TIMER = 2 ** 31 - 1;
+const EXPLAINED = new Set(["HF_EBUSY", "HF_ETIMEOUT", "HF_EMISMATCH"]);
+const PATIENCE_MS = 1000;
 
 // What the helper is to be asked for.
 function acquireRequest(name, options) {
@@ -74,7 +76,12 @@ class Client {
   }
 
   // Resolves with a Lock.
-  async lock(name, options = {}) {
+  lock(name, options = {}) {
+    return this.#lock(name, options, false);
+  }
+
+  // `silent`: nobody reads the message of the failure.
+  async #lock(name, options, silent) {
     const request = acquireRequest(name, options);
     options.signal?.throwIfAborted();
     const session = this.#open();
@@ -87,7 +94,8 @@ class Client {
       if (session.waiting.get(id) === null) throw options.signal.reason; // granted, and given up
       return session.locks.get(id);
     } catch (error) {
-      throw options.signal?.aborted ? options.signal.reason : explain(error, name);
+      const explained = options.signal?.aborted || silent ? error : await explain(error, name, session.helper);
+      throw options.signal?.aborted ? options.signal.reason : explained;
     } finally {
       session.waiting.delete(id);
       options.signal?.removeEventListener("abort", giveUp);
@@ -100,7 +108,7 @@ class Client {
     if (typeof fn !== "function") throw new TypeError("request() needs a function to call");
     let lock = null;
     try {
-      lock = await this.lock(name, options);
+      lock = await this.#lock(name, options, options?.ifAvailable);
     } catch (error) {
       if (!options?.ifAvailable || !(error instanceof LockTimeoutError)) throw error;
     }
@@ -249,9 +257,44 @@ function call(callback, ...values) {
   if (callback) queueMicrotask(() => callback(...values));
 }
 
-function explain(error, name) {
-  if (error instanceof LockTimeoutError) error.message = `"${name}": ${error.message}`;
-  return error;
+// An error that names the holder, or the kind of lock that it is.
+async function explain(error, name, helper) {
+  if (!EXPLAINED.has(error.code)) return error;
+  const places = await ask(name, helper);
+  const holders = places.filter((place) => place.held);
+  const gaveUp = error.code === "HF_ETIMEOUT" ? "gave up waiting: " : "";
+  let text = `"${name}": ${error.message}`;
+  if (error.code === "HF_EMISMATCH") {
+    if (places.length === 0) return error;
+    text = `"${name}" is in use as a ${kind(places[0])} by ${owner(places[0])}`;
+  } else if (holders.length > 0) {
+    const more = holders.length - 1;
+    const others = more > 0 ? ` and ${more} other${more > 1 ? "s" : ""}` : "";
+    text = `${gaveUp}"${name}" is held by ${owner(holders[0])}${others}`;
+  }
+  return makeError(error.code, text); // not only its message: its stack has a copy
+}
+
+// The failure is known, so its message must not come late.
+async function ask(name, helper) {
+  let timer;
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, PATIENCE_MS, []); });
+  const answer = helper.request({ op: "list", name }).answer.then(({ entries }) => entries);
+  try {
+    return await Promise.race([answer.catch(() => []), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function kind({ kind, capacity }) {
+  return kind === "semaphore" ? `semaphore of ${capacity}` : kind;
+}
+
+// It is other people's text.
+function owner({ host, user, pid, command, note }) {
+  const text = host ? `${command.slice(0, 60) || "a process"} (pid ${pid}, ${user || "?"}@${host})` : note || "somebody";
+  return text.replace(/\p{C}|[\u2028\u2029]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
 module.exports = { Client };

@@ -25,6 +25,27 @@ test("a lock excludes others, and its token rises", async () => {
   await (await second).release();
 });
 
+test("a failure names the holder, and the kind of lock that it is", async () => {
+  const other = new Client({ note: "x" });
+  const lock = await other.lock("named");
+  const held = (error) => /^"named" is held by .*\(pid \d+, \S+@\S+\)$/.test(error.message);
+  await assert.rejects(holdfast.lock("named", { timeout: 0 }), held);
+  await assert.rejects(holdfast.lock("named", { timeout: 20 }), (error) => {
+    assert.match(error.message, /^gave up waiting: "named" is held by .*\(pid /);
+    assert.ok(error.stack.includes(error.message));
+    return error instanceof LockTimeoutError && error.code === "HF_ETIMEOUT";
+  });
+  await assert.rejects(holdfast.lock("named", { slots: 2 }), (error) => {
+    assert.match(error.message, /^"named" is in use as a mutex by .*\(pid /);
+    return error.code === "HF_EMISMATCH";
+  });
+  await lock.release();
+  await other.close();
+  const gpu = await holdfast.lock("gpu", { slots: 2 });
+  await assert.rejects(holdfast.lock("gpu"), /"gpu" is in use as a semaphore of 2 by /);
+  await gpu.release();
+});
+
 test("request() calls the function while the lock is held", async () => {
   const order = [];
   await Promise.all(
