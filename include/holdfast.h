@@ -264,9 +264,10 @@ static inline struct hf_options hf_options_init()
 
 /* ---- Client: one session in one store ----------------------------------- */
 
-/* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else your own file
+/* Open a session.  `url` NULL: $HOLDFAST_URL if set, else your own file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without $HOME the home
- * directory is taken from the user database.  Another user, or another XDG_STATE_HOME,
+ * directory is taken from the user database.  "" is HF_EINVAL, also in $HOLDFAST_URL: it
+ * comes from a variable that somebody forgot to set.  Another user, or another XDG_STATE_HOME,
  * means another file: hf_where() tells which.  A program with more rights than its
  * caller (set-user-ID) takes nothing from the environment.
  *

@@ -1,6 +1,6 @@
 // Package holdfast has locks shared by many processes, on one machine or many.
 //
-//	client, err := holdfast.Open(holdfast.Options{})
+//	client, err := holdfast.Open(holdfast.Options{URL: "sqlite:"})
 //	...
 //	defer client.Close()
 //	lock, err := client.Lock(ctx, "nightly-report")
@@ -13,6 +13,7 @@ package holdfast
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,7 +22,7 @@ import (
 
 // Options of a client.
 type Options struct {
-	URL     string // of the store; "": $HOLDFAST_URL, or a file of this user
+	URL     string // of the store, "sqlite:" for a file of this user; "": $HOLDFAST_URL, which must be set
 	Note    string // text that others see, for locks without a note of their own
 	Command string // the holdfast command; "": $HOLDFAST_COMMAND, or the one in PATH
 }
@@ -93,6 +94,8 @@ func Open(options Options) (*Client, error) {
 	child.Stderr = os.Stderr
 	if options.URL != "" { // not as an argument: it may have a password
 		child.Env = append(os.Environ(), "HOLDFAST_URL="+options.URL)
+	} else if os.Getenv("HOLDFAST_URL") == "" { // perhaps it comes from a variable that nobody has set
+		return nil, errors.New(`holdfast: no store is named: set Options.URL, to "sqlite:" for a file of this user, or HOLDFAST_URL`)
 	}
 	h, err := start(child)
 	if err != nil {

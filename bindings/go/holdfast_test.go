@@ -181,6 +181,11 @@ func TestKilledHelper(t *testing.T) {
 func TestBadStore(t *testing.T) {
 	_, err := Open(Options{URL: "nonsense://x"})
 	expect(t, err, &Error{Code: "HF_EUNSUPPORTED"})
+	t.Setenv("HOLDFAST_URL", "")
+	if _, err = Open(Options{}); err == nil {
+		t.Fatal("no store is named")
+	}
+	t.Setenv("HOLDFAST_URL", "sqlite:")
 	_, err = Open(Options{Command: "/no/such/file"})
 	if err == nil {
 		t.Fatal("there is no such command")

@@ -25,11 +25,14 @@ public:
     client(const std::string &url, options settings, std::error_code &ec)
         : session_(std::make_shared<detail::session>(std::move(settings)))
     {
-        int r = session_->open(url, error_);
+        open(&url, ec);
+    }
 
-        ec = make_error_code(r);
-        if (r < 0)
-            session_.reset();
+    /* Without a URL: $HOLDFAST_URL, or your own file of locks. */
+    client(std::nullptr_t, options settings, std::error_code &ec)
+        : session_(std::make_shared<detail::session>(std::move(settings)))
+    {
+        open(nullptr, ec);
     }
 
     client(client &&) noexcept = default;
@@ -130,13 +133,17 @@ public:
     }
 
 #if HOLDFAST_THROWS
-    /* Without a URL: $HOLDFAST_URL, or your own file of locks. */
-    explicit client(const std::string &url = std::string(), options settings = options())
+    explicit client(const std::string &url, options settings = options())
         : session_(std::make_shared<detail::session>(std::move(settings)))
     {
-        int r = session_->open(url, error_);
-        if (r < 0)
-            detail::throw_if(r, error_);
+        open_or_throw(&url);
+    }
+
+    /* Without a URL: $HOLDFAST_URL, or your own file of locks. */
+    explicit client(std::nullptr_t = nullptr, options settings = options())
+        : session_(std::make_shared<detail::session>(std::move(settings)))
+    {
+        open_or_throw(nullptr);
     }
 
     report inspect(const std::string &name, limit time = once) const
@@ -201,6 +208,15 @@ private:
     friend class shared_mutex;
     friend class election;
 
+    void open(const std::string *url, std::error_code &ec)
+    {
+        int r = session_->open(url, error_);
+
+        ec = make_error_code(r);
+        if (r < 0)
+            session_.reset();
+    }
+
     report inspect_line(const char *name, limit time, std::error_code &ec) const
     {
         hf_report *raw = nullptr;
@@ -210,6 +226,14 @@ private:
     }
 
 #if HOLDFAST_THROWS
+    void open_or_throw(const std::string *url)
+    {
+        int r = session_->open(url, error_);
+
+        if (r < 0)
+            detail::throw_if(r, error_);
+    }
+
     template <class Call>
     auto checked(const Call &call) const
         -> decltype(call(std::declval<std::error_code &>()))

@@ -134,15 +134,16 @@ struct session {
         of(data).call([&] { of(data).settings.on_session_key(key, size); });
     }
 
-    int open(const std::string &url, std::string &error)
+    /* nullptr: that of the environment, or the file of this user. */
+    int open(const std::string *url, std::string &error)
     {
         char       text[512] = "";
         hf_options raw_options = HF_OPTIONS_INIT;
 
         const options &asked = settings;
-        for (const std::string *given : { &url, &asked.guardian_program, &asked.command,
+        for (const std::string *given : { url, &asked.guardian_program, &asked.command,
                                           &asked.public_command, &asked.note })
-            if (has_nul(*given)) {
+            if (given != nullptr && has_nul(*given)) {
                 error = HAS_NUL;
                 return HF_EINVAL;
             }
@@ -168,7 +169,7 @@ struct session {
         raw_options.data = this;
         raw_options.error = text;
         raw_options.error_size = sizeof text;
-        int r = hf_open(url.c_str(), &raw_options, &raw);
+        int r = hf_open(url != nullptr ? url->c_str() : nullptr, &raw_options, &raw);
         if (r < 0)
             error = text;
         return r;

@@ -13,6 +13,10 @@ static const char withheld[] =
     "the store of the `holdfast run` around this one has a password, which is not passed "
     "on; name a store by --url-file or --url";
 
+static const char alone[] =
+    "memory: is the memory of one process, so that its locks exclude nobody else; name a "
+    "file, as in sqlite:/path/to/locks.db, or a server";
+
 static void on_trace(const char *text, void *data)
 {
     (void)data;
@@ -64,6 +68,10 @@ static int open_client(const struct args *args, const struct session_holder *hol
     options.error = error;
     options.error_size = size;
 
+    if (holder != NULL && url_is_memory(args->url)) {
+        snprintf(error, size, "%s", alone);
+        return HF_EINVAL;
+    }
     bool limited = args->wait_ms >= 0 || args->observe ||
                    (args->verb->bit & (IN_RUN | IN_HOLD | IN_ELECT | IN_WAIT)) == 0;
     store_message_start(args->quiet, !limited);

@@ -146,6 +146,13 @@ bool url_is_withheld(void)
     return (url == NULL || *url == '\0') && store != NULL && *store == '\0';
 }
 
+bool url_is_memory(const char *url)
+{
+    if (url == NULL)
+        url = getenv("HOLDFAST_URL");
+    return url != NULL && strncmp(url, "memory:", 7) == 0;
+}
+
 const char *url_handed_down(void)
 {
     return getenv("HOLDFAST_STORE");
@@ -163,8 +170,10 @@ char *url_with_history(const char *url, int64_t keep)
 
     if (url == NULL)
         url = getenv("HOLDFAST_URL");
-    if (url == NULL || *url == '\0')
+    if (url == NULL)
         url = "sqlite:";
+    if (*url == '\0') /* it is refused, and must stay as it is */
+        return strdup(url);
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return NULL;

@@ -29,6 +29,9 @@ char *url_with_history(const char *url, int64_t keep);
 /* HOLDFAST_STORE, which the run around us has set; NULL: none has. */
 const char *url_handed_down(void);
 
+/* Does it name the memory of this process?  `url` NULL: that of our environment. */
+bool url_is_memory(const char *url);
+
 /* Did the run around us not pass its URL on, because of a password, and is there no
  * other? */
 bool url_is_withheld(void);

@@ -101,13 +101,30 @@ static int system_url(const char *params, char **ret, char *errmsg)
     return 0;
 }
 
+/* Two jobs on two machines, both with a variable that was never set, must not both run
+ * under a lock of their own. */
+static int explain_empty(const char *source, char *errmsg)
+{
+    snprintf(errmsg, HF_ERRMSG_MAX,
+             "%s is empty: a variable or secret that it is made of may be missing; leave "
+             "it out, or write sqlite:, for the file of this user",
+             source);
+    return HF_EINVAL;
+}
+
 /* 0 and *ret NULL: no memory. */
 static int choose_url(const char *url, char **ret, char *errmsg)
 {
-    if (url == NULL || url[0] == '\0')
+    const char *source = "the store URL";
+
+    if (url == NULL) {
         url = secure_getenv("HOLDFAST_URL");
-    if (url == NULL || url[0] == '\0')
+        source = "HOLDFAST_URL";
+    }
+    if (url == NULL)
         url = DEFAULT_SCHEME;
+    if (url[0] == '\0')
+        return explain_empty(source, errmsg);
     const char *rest = url + strlen(DEFAULT_SCHEME);
     if (strncmp(url, DEFAULT_SCHEME, strlen(DEFAULT_SCHEME)) == 0 &&
         (rest[0] == '\0' || rest[0] == '?'))

@@ -15,7 +15,7 @@ struct hf_url {
     char            *shown;
 };
 
-/* Parse `url`, or for NULL or "" the default one.  On failure `errmsg`
+/* Parse `url`, or for NULL the default one.  On failure `errmsg`
  * (HF_ERRMSG_MAX bytes) says what to write instead; `ret` needs no finish. */
 int  hf_url_parse(const char *url, struct hf_url *ret, char *errmsg);
 void hf_url_finish(struct hf_url *url);

@@ -224,8 +224,11 @@ def directories_and_read_only_files(t):
     end_old(t, old)
     t.path("ro").touch(0o444)
     t.folder.chmod(0o755)
-    words = ("--reuid", "65534", "--clear-groups", HOLDFAST, "run", "--url", "memory:", "--also-flock")
+    words = ("--reuid", "65534", "--clear-groups", HOLDFAST, "run", "--url", f"sqlite:{t.path('of-nobody')}/locks.db",
+             "--also-flock")
     if os.getuid() == 0:
+        t.path("of-nobody").mkdir()
+        os.chown(t.path("of-nobody"), 65534, 65534)
         for file, code in (("ro", 0), ("new", 64)):
             done = t.run(*words, str(t.path(file)), "a", "true", executable="/usr/bin/setpriv", called="setpriv")
             t.equal(done.code, code, done.err)

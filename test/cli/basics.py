@@ -183,8 +183,33 @@ def an_ignored_signal_is_not_passed_on(t):
 
 
 @case
-def no_store_named_means_a_private_file(t):
+def an_empty_store_is_refused(t):
+    """Two runners without their secret must not both deploy under a lock of their own."""
     env = {"XDG_STATE_HOME": str(t.path("state")), "HOLDFAST_URL": ""}
+    verbs = (["run", "a", "true"], ["try", "a", "true"], ["elect", "a", "true"], ["hold", "a"], ["list"], ["show", "a"],
+             ["wait", "a"], ["break", "--yes", "a"], ["doctor"], ["init"], ["serve", "--stdio"], ["top", "--once"],
+             ["history", "a"], ["history", "--keep", "10"], ["check", "--token", "1", "a"])
+    for words in verbs:
+        for more in ({"env": env}, {}):
+            done = t.run(*([words[0], "--url", ""] if not more else [words[0]]), *words[1:], **more)
+            t.equal(done.code, 64, f"{words}: {done.out} {done.err}")
+            t.contains(done.out + done.err, "URL is empty")
+    t.true(not t.path("state").exists(), "there is a file")
+
+
+@case
+def memory_excludes_nobody(t):
+    for words in (["run", "a", "true"], ["try", "a", "true"], ["elect", "a", "true"], ["hold", "a"]):
+        for more in ({"env": {"HOLDFAST_URL": "memory:a"}}, {}):
+            done = t.run(*([words[0], "--url", "memory:"] if not more else [words[0]]), *words[1:], **more)
+            t.equal(done.code, 64, words)
+            t.one_line(done.err)
+            t.contains(done.err, "exclude nobody")
+
+
+@case
+def no_store_named_means_a_private_file(t):
+    env = {"XDG_STATE_HOME": str(t.path("state")), "HOLDFAST_URL": None}
     t.equal(t.run("run", "a", "true", env=env).code, 0)
     file = t.path("state") / "holdfast" / "locks.db"
     t.equal(stat.S_IMODE(file.stat().st_mode), 0o600)

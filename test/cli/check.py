@@ -144,7 +144,7 @@ def the_command_gets_no_password(t):
     t.equal(t.run("run", "--url", url, "a", "--", "sh", "-c", show).out.split(), ["0", url])
     t.equal(t.run("run", "a", "--", "sh", "-c", show).out.split(), ["0", plain])
     none = t.run("run", "a", "--", "sh", "-c", show,
-                 env={"HOLDFAST_URL": "", "XDG_STATE_HOME": str(t.folder), "HOLDFAST_STORE": "x"})
+                 env={"HOLDFAST_URL": None, "XDG_STATE_HOME": str(t.folder), "HOLDFAST_STORE": "x"})
     t.equal(none.out.split(), ["0", "none"])
     # One that has a password cannot be had without a server: the environment alone.
     secret = {"HOLDFAST_URL": "zk://ana:hunter2@127.0.0.1:1/x"}

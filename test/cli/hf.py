@@ -103,7 +103,8 @@ class Test:
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
-        env = dict(self.env, **more.pop("env", {}))
+        env = dict(self.env, **more.pop("env", {}))  # None: without that variable
+        env = {name: value for name, value in env.items() if value is not None}
         begin = time.monotonic()
         process = subprocess.Popen([more.pop("called", HOLDFAST), *args], env=env, **more)
         process.begin = begin

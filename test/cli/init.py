@@ -13,7 +13,7 @@ def built_in():
 @case
 def the_file_store_gets_its_files(t):
     for env, file in (({}, t.path("locks.db")),
-                      ({"HOLDFAST_URL": "", "XDG_STATE_HOME": str(t.path("state"))},
+                      ({"HOLDFAST_URL": None, "XDG_STATE_HOME": str(t.path("state"))},
                        t.path("state/holdfast/locks.db"))):
         t.true(not file.exists(), "it is there already")
         for _ in range(2):
@@ -41,7 +41,7 @@ def print_writes_a_comment_where_no_sql_is_needed(t):
 
 @case
 def sql_for_postgresql(t):
-    without = {"HOLDFAST_URL": ""}  # an administrator need not have one
+    without = {"HOLDFAST_URL": None}  # an administrator need not have one
     if not built_in():
         for done in (t.run("init", "--print", env=without),
                      t.run("init", "--url", "postgres://127.0.0.1:1/a")):

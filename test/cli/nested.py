@@ -125,7 +125,7 @@ def the_store_is_passed_on(t):
     done = t.run("run", "--url-file", str(t.path("url")), "a", "--", "sh", "-c", script)
     t.equal((done.out, done.err), (url + "\n", ""))
     # The default one is the default inside, too.
-    home = {"HOLDFAST_URL": "", "XDG_STATE_HOME": str(t.folder)}
+    home = {"HOLDFAST_URL": None, "XDG_STATE_HOME": str(t.folder)}
     done = t.run("run", "a", "--", "sh", "-c", "$HF show a >/dev/null && echo ${HOLDFAST_URL-none}", env=home)
     t.equal((done.out, done.err), ("none\n", ""))
 

@@ -144,7 +144,7 @@ def a_command_in_a_private_file_is_shown_without_it(t):
 @case
 def a_withheld_password_is_reported_as_missing(t):
     """Inside such a run, holdfast does not take another store for it."""
-    withheld = {"HOLDFAST_STORE": "", "HOLDFAST_URL": ""}
+    withheld = {"HOLDFAST_STORE": "", "HOLDFAST_URL": None}
     for words in (["list"], ["run", "a", "true"], ["hold", "a"], ["show", "a"]):
         done = t.run(*words, env=withheld)
         t.equal(done.code, 64, done.err)

@@ -422,7 +422,7 @@ def a_store_that_cannot_be_opened(t):
         answer, = map(json.loads, done.out.splitlines())
         t.equal((answer["event"], answer["id"], done.code), ("failed", None, code), done.err)
         t.one_line(done.err)
-    done = t.run("serve", "--stdio", env={"HOLDFAST_URL": "", "HOLDFAST_STORE": ""})
+    done = t.run("serve", "--stdio", env={"HOLDFAST_URL": None, "HOLDFAST_STORE": ""})
     t.contains(json.loads(done.out)["text"], "name a store by --url-file")
     t.equal(done.code, 64, "inside a run that has a password")
     t.equal(t.run("serve").code, 64, "without --stdio")

@@ -288,7 +288,7 @@ def a_store_that_cannot_be_shown_is_reported(t):
         done = t.run("top", "--once", "--url", url)
         t.equal((done.code, done.out), (code, ""), url)
         t.one_line(done.err)
-    done = t.run("top", "--json", env={"HOLDFAST_URL": "", "HOLDFAST_STORE": ""})
+    done = t.run("top", "--json", env={"HOLDFAST_URL": None, "HOLDFAST_STORE": ""})
     t.equal(done.code, 64)
     t.contains(done.err, "has a password")
     terminal = Tmux(t)

@@ -57,7 +57,7 @@ def any_home_will_do(t):
     for name in ("50%", "a?b=c", "%41&x", "a b"):
         home = t.path(name)
         home.mkdir()
-        env = {"HOME": str(home), "XDG_STATE_HOME": "", "HOLDFAST_URL": ""}
+        env = {"HOME": str(home), "XDG_STATE_HOME": "", "HOLDFAST_URL": None}
         done = t.run("run", "a", "true", env=env)
         t.equal((done.code, done.err), (0, ""), name)
         t.true((home / ".local/state/holdfast/locks.db").exists(), name)

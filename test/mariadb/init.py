@@ -18,7 +18,7 @@ server = None
 
 
 def script(t, *args):
-    done = t.run("init", "--print", *args, "--url", "mariadb:", env={"HOLDFAST_URL": ""})
+    done = t.run("init", "--print", *args, "--url", "mariadb:", env={"HOLDFAST_URL": None})
     t.equal((done.code, done.err), (0, ""))
     return done.out
 

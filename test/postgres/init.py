@@ -16,7 +16,7 @@ server = None
 
 
 def sql(t, *args):
-    done = t.run("init", "--print", *args, env={"HOLDFAST_URL": ""})
+    done = t.run("init", "--print", *args, env={"HOLDFAST_URL": None})
     t.equal((done.code, done.err), (0, ""))
     return done.out
 

@@ -132,6 +132,7 @@ test("bad arguments are named", async () => {
   await assert.rejects(holdfast.lock("a/b"), { code: "HF_EINVAL", message: /'\/'/ });
   await assert.rejects(holdfast.lock("a", { shared: true, slots: 2 }), /mutually exclusive/);
   await assert.rejects(holdfast.request("a"), /function/);
+  await assert.rejects(new Client({ url: "" }).lock("a"), { code: "HF_EINVAL", message: /is empty/ });
   await assert.rejects(new Client({ url: "bogus" }).lock("a"), { code: "HF_EINVAL", message: /"bogus" is not a store/ });
   await assert.rejects(new Client({ url: "bogus" }).where(), HoldfastError);
   await assert.rejects(new Client({ command: "/no/such/file" }).lock("a"), { code: "HF_ENOTFOUND" });

@@ -20,7 +20,7 @@ static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
 {
     const char *url = args->url != NULL ? args->url : getenv("HOLDFAST_URL");
 
-    if (url == NULL || *url == '\0')
+    if (url == NULL)
         url = args->print ? "postgres:" : "sqlite:";
     snprintf(ret, SCHEME_MAX, "%.*s", (int)strcspn(url, ":"), url);
 }
@@ -74,12 +74,24 @@ static int tell_ready(const struct args *args, struct hf_client *client,
     return 0;
 }
 
+/* The library knows what is wrong with it. */
+static int refuse_empty(const struct args *args)
+{
+    char text[512] = "";
+
+    int r = hf_load(args->url, text, sizeof text);
+    complain("%s", text);
+    return exit_for(r);
+}
+
 int init_main(const struct args *args)
 {
     char  scheme[SCHEME_MAX];
     char *sql;
 
     find_scheme(args, scheme);
+    if (scheme[0] == '\0')
+        return refuse_empty(args);
     if (args->print && is_system(scheme)) {
         complain("there is no SQL for system:; `sudo holdfast init --system` creates it");
         return EXIT_USAGE;

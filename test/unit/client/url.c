@@ -43,7 +43,7 @@ static void test_the_default_url(void **state)
         const char *url, *state, *home, *rest;
     } cases[] = {
         { NULL, "/s", "/h", "/s/holdfast/locks.db" },
-        { "", "relative", "/h", "/h/.local/state/holdfast/locks.db" },
+        { NULL, "relative", "/h", "/h/.local/state/holdfast/locks.db" },
         { "sqlite:", NULL, "/h", "/h/.local/state/holdfast/locks.db" },
         { NULL, NULL, "/h?x=1&y/50%/%41",
           "/h?x=1&y/50%/%41/.local/state/holdfast/locks.db" },
@@ -68,6 +68,22 @@ static void test_the_default_url(void **state)
         assert_int_equal(url.config.params, 0);
         hf_url_finish(&url);
     }
+}
+
+/* It comes from a variable that somebody forgot to set: two jobs must not both take it for
+ * a file of their own. */
+static void test_an_empty_url(void **state)
+{
+    struct hf_url url;
+    char          errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    assert_int_equal(hf_url_parse("", &url, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "the store URL is empty"));
+    setenv("HOLDFAST_URL", "", 1);
+    assert_int_equal(hf_url_parse(NULL, &url, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "HOLDFAST_URL is empty"));
+    unsetenv("HOLDFAST_URL");
 }
 
 /* A URL of system: can be opened, too. */
@@ -261,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_parts_of_a_url),
         cmocka_unit_test(test_the_default_url),
+        cmocka_unit_test(test_an_empty_url),
         cmocka_unit_test(test_the_schemes_of_files),
         cmocka_unit_test(test_the_default_url_without_home),
         cmocka_unit_test(test_no_place_for_the_default_file),

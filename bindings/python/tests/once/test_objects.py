@@ -92,6 +92,16 @@ def test_close_ends_waits():
     assert client.closed and repr(client) == "<holdfast.Client closed>"
 
 
+def test_an_empty_url_is_refused(monkeypatch):
+    with pytest.raises(holdfast.InvalidArgument, match="the store URL is empty"):
+        holdfast.Client("")
+    with pytest.raises(holdfast.InvalidArgument, match="empty"):
+        holdfast.Lock("a", url="").acquire()
+    monkeypatch.setenv("HOLDFAST_URL", "")
+    with pytest.raises(holdfast.InvalidArgument, match="HOLDFAST_URL is empty"):
+        holdfast.Client()
+
+
 def test_decorator_keeps_name_and_value():
     lock = holdfast.Lock("decorated")
 
