@@ -82,6 +82,29 @@ def stranger():
             link.call("ACL", "DELUSER", "pub")
 
 
+def server_keys(hash):
+    with server.client() as link:
+        return link.call("HKEYS", hash)
+
+
+@case
+def a_forged_message_keeps_nobody_from_reclaiming(t):
+    """It says that a place was taken away; but it would have to name the place."""
+    settle(t, at(prefix="guess"))
+    holder = t.hold("job")
+    (token,) = holders(t, "job")
+    with stranger() as link, server.client() as admin:
+        t.until("it listens", lambda: link.call("PUBSUB", "CHANNELS", "{guess}:wake:*"))
+        (channel,) = link.call("PUBSUB", "CHANNELS", "{guess}:wake:*")
+        admin.call("FLUSHALL")
+        for id in range(100):
+            link.call("PUBLISH", channel, f"1 b {id}")
+        t.until("it is put down again, or lost",
+                lambda: holders(t, "job") == [token] or holder.poll() is not None)
+    t.equal((holder.poll(), holders(t, "job")), (None, [token]), "it was lost")
+    t.end(holder)
+
+
 @case
 def forged_messages_neither_grant_nor_break(t):
     settle(t, at(prefix="forged"))
@@ -92,9 +115,11 @@ def forged_messages_neither_grant_nor_break(t):
     (token,) = holders(t, "job")
     with stranger() as link:
         t.until("both listen", lambda: len(link.call("PUBSUB", "CHANNELS", "{forged}:wake:*")) == 2)
-        for text in ("g 1 -1 5", "g 1 -1 5 0", f"g 1 -1 5 {'f' * 16}", "b 1", "a 1", "c job"):
-            for channel in link.call("PUBSUB", "CHANNELS", "{forged}:wake:*"):
-                link.call("PUBLISH", channel, f"1 {text}")
+        owners = [key[2:] for key in server_keys("{forged}:state") if key.startswith("t\n")]
+        t.equal(len(owners), 2, "places")
+        for text in ("g ID -1 5", "g ID -1 5 0", f"g ID -1 5 {'f' * 16}", "b ID", "a ID", "c job"):
+            for sid, id in (owner.split(":") for owner in owners):  # ids that only our keys tell
+                link.call("PUBLISH", "{forged}:wake:" + sid, f"1 {text.replace('ID', id)}")
             for _ in range(20):
                 t.true(not begun.exists(), f"the waiter believed {text}")
                 t.equal((holder.poll(), waiter.poll()), (None, None), f"they believed {text}")

@@ -207,7 +207,7 @@ bool hf_served_message(struct hf_served *served, const char *text)
         return true;
     }
     struct hf_served_place *place =
-        hf_served_place_find(served, strtoull(text + 2, &rest, 10));
+        hf_served_place_find(served, strtoull(text + 2, &rest, 10) - served->first_id);
     if (place == NULL)
         return true;
     place->doubted |= text[0] == 'b';

@@ -93,7 +93,11 @@ void hf_served_forget_overtaking(struct hf_served *served);
  * grant with the grant secret: a random number, drawn for each place, that ENTER gives
  * to the server as sixteen hexadecimal digits.  The server keeps it where only clients
  * can read it that could change the place as well, and sends it once, with the grant.
- * An eavesdropper learns it too late: a place that is granted ignores such a message. */
+ * An eavesdropper learns it too late: a place that is granted ignores such a message.
+ *
+ * After lost data nothing can be read, and a place that was taken away, says a message, is
+ * not reclaimed.  So with Redis, `first_id` is a random number: a client that may publish, and
+ * nothing else, cannot name a place. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- Tasks -------------------------------------------------------------------- */
@@ -245,6 +249,8 @@ struct hf_served {
     bool     only_ends; /* opened to end the session of a session key: see session.c */
     uint64_t session;   /* its number: how many were lost before */
     uint64_t token;     /* highest seen */
+    uint64_t
+        first_id; /* added to ids of places where the server sees them; see hf_served_message() */
     struct hf_served_place     **place; /* by id % buckets */
     size_t                       buckets;
     unsigned                     places;

@@ -264,7 +264,7 @@ void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
     char  text[sizeof redis->served.sid + 1 + HF_REDIS_DIGITS];
     char *at = stpcpy(stpcpy(text, redis->served.sid), ":");
 
-    at += hf_redis_digits(id, 0, at);
+    at += hf_redis_digits(redis->served.first_id + id, 0, at);
     hf_redis_add(&redis->served, redis->session.epoch);
     hf_redis_args_add(&redis->args, text, (size_t)(at - text));
     hf_redis_add_number(&redis->served, redis->session.connection);

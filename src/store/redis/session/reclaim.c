@@ -40,7 +40,7 @@ static bool gather(struct hf_redis_reclaiming *reclaiming, const struct hf_serve
     for (size_t i = 0; i < served->buckets; i++)
         for (const struct hf_served_place *at = served->place[i]; at != NULL;
              at = at->next)
-            reclaiming->id[reclaiming->count++] = at->id;
+            reclaiming->id[reclaiming->count++] = served->first_id + at->id;
     assert(reclaiming->count == served->places);
     qsort(reclaiming->id, reclaiming->count, sizeof *reclaiming->id, by_text);
     return true;
@@ -69,7 +69,7 @@ static void add_place(struct hf_redis *redis, const struct hf_served_place *plac
     assert(is_ours(place));
     hf_served_grant_secret(place, secret);
     snprintf(slot, sizeof slot, "%d", place->slot);
-    hf_redis_add_number(&redis->served, place->id);
+    hf_redis_add_number(&redis->served, redis->served.first_id + place->id);
     hf_redis_add(&redis->served, place->granted ? "g" : "w");
     hf_redis_add_seq(&redis->served, place->seq);
     hf_redis_add_number(&redis->served, place->shape.weight);
@@ -131,7 +131,8 @@ static void put_down(struct hf_redis *redis)
                           ? reclaiming->start + PIECE
                           : reclaiming->count;
     for (size_t i = reclaiming->start; i < reclaiming->end; i++) {
-        piece[count] = hf_served_place_find(&redis->served, reclaiming->id[i]);
+        piece[count] = hf_served_place_find(&redis->served,
+                                            reclaiming->id[i] - redis->served.first_id);
         claims += is_claim(piece[count]);
         count += is_ours(piece[count]);
     }

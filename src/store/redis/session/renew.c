@@ -31,7 +31,8 @@ size_t hf_redis_each_claim(struct hf_redis *redis,
 /* The key of a claim of ours was deleted, or expired. */
 static void claim_gone(struct hf_redis *redis, uint64_t id)
 {
-    struct hf_served_place *place = hf_served_place_find(&redis->served, id);
+    struct hf_served_place *place =
+        hf_served_place_find(&redis->served, id - redis->served.first_id);
 
     if (place != NULL && !place->leaving)
         hf_served_place_notify(place);
@@ -78,7 +79,7 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
 
 static void add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
 {
-    hf_redis_add_number(&redis->served, place->id);
+    hf_redis_add_number(&redis->served, redis->served.first_id + place->id);
     hf_redis_add_seq(&redis->served, place->seq);
 }
 

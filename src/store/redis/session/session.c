@@ -12,6 +12,7 @@
  * A store that was opened with a session key says hello to take that session over, and
  * bye to end it.
  */
+#include "base/random.h"
 #include "store/redis/inner.h"
 
 #include <assert.h>
@@ -34,6 +35,8 @@ void hf_redis_session_init(struct hf_redis *redis)
 {
     redis->session.due = redis->session.early = HF_NEVER;
     strcpy(redis->session.epoch, "0");
+    redis->served.first_id =
+        hf_random() >> 16; /* so no id has more digits than Lua counts */
 }
 
 /* ---- The lease ---------------------------------------------------------------- */

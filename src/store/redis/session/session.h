@@ -28,7 +28,7 @@ void hf_redis_canaries_seek(struct hf_redis *redis);
 /* ---- session.c ---------------------------------------------------------------- */
 
 struct hf_redis_reclaiming {
-    uint64_t *id;         /* of all our places, sorted */
+    uint64_t *id;         /* of all our places, as the server sees them; sorted */
     size_t    count;      /* of them */
     size_t    start, end; /* the piece being sent */
 };
