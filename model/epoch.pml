@@ -2,12 +2,14 @@
  *
  * A client and another one take a mutex again and again.  NLOSS times the server is emptied, and
  * its connections stay (FLUSHALL); or it is restarted with the data that it saved at some time.
+ * Once, somebody may break the client's place, which learns that at some time.
  * Leases and deadlines are counted down from TTL.  Calls of the client take any time, and their
  * answers get lost; it pauses anywhere, and when it wakes up it may read an answer before it looks
  * at its clock.  Calls of the other one take no time, except after a loss, when it reclaims its
  * place in time or not.
  *
- * Shown: never two that hold the lock and whose deadlines have not passed.
+ * Shown: never two that hold the lock and whose deadlines have not passed; except that a broken
+ * client may go on until it learns that, or until the grace period is over.
  *
  * Assumed: deadlines are right as long as the data are (lease.pml); the server knows that
  * the namespace was in use (the canary); data are replaced only by a restart, which breaks all
@@ -20,6 +22,7 @@
  * broken LATE_RECLAIM NLOSS=1: places are reclaimed after the grace period
  * broken OVERTAKEN NLOSS=1: what a message granted before ENTER was answered counts after a loss, too
  * broken SAME_SECRET NLOSS=1: so does such a message that is read only after the place was reclaimed
+ * broken BOTH_BACK NLOSS=1: a broken client and its successor both get the lock back
  * broken NO_EPOCH NLOSS=1: calls and answers do not carry the epoch
  *
  * actions
@@ -27,6 +30,7 @@
  *     begin_epoch  src/store/redis/scripts/hello.lua; may_have_lost_data in src/store/redis/scripts/server.lua
  *     take_hello  take_hello in src/store/redis/session/hello.c
  *     reclaim    src/store/redis/scripts/reclaim.lua; hf_redis_reclaim, put_down in src/store/redis/session/reclaim.c
+ *     come_back  may_come_back in src/store/redis/scripts/reclaim.lua
  *     reclaimed  hf_served_forget_overtaking in src/store/served/place.c; on_reclaimed in src/store/redis/session/reclaim.c; hf_redis_reclaimed in src/store/redis/session/session.c
  *     renew      src/store/redis/scripts/renew.lua; hf_redis_renew in src/store/redis/session/renew.c
  *     extend     hf_redis_session_renewed, hf_redis_session_extend in src/store/redis/session/session.c
@@ -36,6 +40,8 @@
  *     notified   on_granted in src/store/served/place.c
  *     entered    on_entered in src/store/served/verbs.c; take_note in src/store/served/answer.c
  *     granted    hold_it in src/core/hold.c
+ *     broken_off  src/store/redis/scripts/break.lua
+ *     hear_of_it  hf_served_message in src/store/served/place.c
  *     leave      src/store/redis/scripts/leave.lua; hf_served_leave in src/store/served/verbs.c
  *     sweep      sweep, end_session in src/store/redis/scripts/line.lua
  *     restart    hf_redis_session_restart in src/store/redis/session/session.c; on_gone in src/core/hold.c
@@ -62,6 +68,11 @@
 #define TOO_LATE (grace == 0)
 #define IS_LATE (left == 0)
 #endif
+#ifdef BOTH_BACK
+#define HAS_ROOM true
+#else
+#define HAS_ROOM false
+#endif
 #ifdef NO_EPOCH
 #define OTHER_EPOCH(known, present) false
 #else
@@ -80,6 +91,9 @@ byte  epoch = 1;     /* 0: the data are lost */
 byte  epochs = 1;    /* begun so far */
 bool  same = true;   /* this run of the server wrote the data */
 byte  losses;
+bool  back;          /* the client's place was reclaimed in this epoch */
+bool  other_back;    /* so was the other one's */
+bool  breaks;        /* there was one */
 /* What it saved */
 bool  has_saved;
 mtype saved_place = NONE;
@@ -97,14 +111,17 @@ bool  busy;          /* ... which is not answered yet */
 bool  subscribed;
 bool  message;       /* "g" is under way */
 bool  told;          /* it came before the answer to ENTER */
+bool  unaware;       /* its place was broken, and it goes on */
 /* The other one */
 bool  other_holds;
 byte  other_left;    /* until its deadline, once its place is lost */
 
-inline check() { assert(!(holds && left > 0 && other_holds)) }
+inline check() { assert(!(holds && left > 0 && other_holds && !unaware)) }
 
 inline begin_epoch() {
-    if :: !same -> epochs++; epoch = epochs; same = true; grace = GRACE :: else fi
+    if :: !same -> epochs++; epoch = epochs; same = true; grace = GRACE; back = false; other_back = false
+    :: else
+    fi
 }
 
 inline refused() {
@@ -142,9 +159,31 @@ inline reclaim() {
     refused();
     if
     :: code == DONE && TOO_LATE -> code = GONE
-    :: code == DONE && !TOO_LATE && knows != ASKED -> place = knows
+    :: code == DONE && !TOO_LATE && knows != ASKED -> come_back()
+    :: code == DONE && !TOO_LATE && knows == ASKED && place == GRANTED -> /* of old data */
+       if
+       :: other && other_back && !HAS_ROOM -> place = NONE
+       :: else -> back = true
+       fi
     :: else
     fi
+}
+
+/* No more than fits.  A model of one place: who loses it, loses the session as well. */
+inline come_back() {
+    if
+    :: knows == GRANTED && other && other_back && !HAS_ROOM -> code = GONE
+    :: else -> place = knows; back = (knows == GRANTED)
+    fi
+}
+
+inline broken_off() {
+    !breaks && same && grace == 0 && place == GRANTED -> breaks = true; place = NONE; unaware = true
+}
+
+inline hear_of_it() { unaware && connected && place == NONE ->
+    unaware = false; holds = false; knows = NONE; message = false; told = false;
+    saved_place = NONE /* the next place has another id */
 }
 
 inline reclaimed() {
@@ -153,7 +192,7 @@ inline reclaimed() {
     if :: knows == ASKED -> told = false :: else fi;
 #endif
 #ifndef SAME_SECRET
-    if :: knows == ASKED -> message = false :: else fi; /* it has another secret now */
+    if :: knows != GRANTED -> message = false :: else fi; /* it has another secret now */
 #endif
     extend()
 }
@@ -163,7 +202,9 @@ inline renew() { refused(); if :: code == DONE -> lease = TTL :: else fi }
 inline enter() {
     refused();
     if
-    :: code == DONE && place == NONE -> place = ((!other && grace == 0) -> GRANTED : WAITS)
+    :: code == DONE && place == NONE -> /* not that of before a break */
+           place = ((!other && grace == 0) -> GRANTED : WAITS);
+           if :: unaware -> unaware = false; message = false; told = false; saved_place = NONE :: else fi
     :: else
     fi
 }
@@ -195,11 +236,11 @@ inline leave() {
 }
 
 /* The client looks at its clock. */
-inline expired() { left == 0 && holds -> holds = false }
+inline expired() { left == 0 && holds -> holds = false; unaware = false }
 
 /* Another session.  The old one may be in the data, but blocks nobody longer than it has to. */
 inline restart() {
-    known = 0; unreclaimed = false; knows = NONE; holds = false; left = 0; message = false; told = false;
+    known = 0; unreclaimed = false; knows = NONE; holds = false; unaware = false; left = 0; message = false; told = false;
     place = NONE; lease = 0; saved_place = NONE; saved_lease = 0
 }
 
@@ -240,6 +281,7 @@ ready:
     do
     :: atomic { goto broken }
     :: atomic { expired() }
+    :: atomic { hear_of_it() }
     :: atomic { notified() }
     :: atomic { connected -> busy = true };
        if :: atomic { connected -> renew() } :: goto broken fi;
@@ -266,7 +308,7 @@ ready:
            :: code == GONE -> goto lost
            :: else
            fi }
-    :: atomic { connected && knows == GRANTED -> knows = NONE; holds = false; message = false;
+    :: atomic { connected && knows == GRANTED -> knows = NONE; holds = false; unaware = false; message = false;
            leave();
            if :: code == EPOCH -> goto greet :: code == GONE -> goto lost :: else fi }
     od;
@@ -288,13 +330,18 @@ active proctype other_client()
            other = true; other_holds = true; check() }
     :: atomic { other_holds && other -> other = false; other_holds = false; other_left = 0 }
     :: atomic { other && !other_holds -> other = false } /* it had left, or it is dead */
-    :: atomic { other_holds && !other && same && grace > 0 -> other = true; other_left = 0 }
+    :: atomic { other_holds && same && grace > 0 && !other_back ->
+           if
+           :: place == GRANTED && back && !HAS_ROOM -> other = false; other_holds = false; other_left = 0
+           :: else -> other = true; other_back = true; other_left = 0
+           fi }
     od
 }
 
 active proctype server()
 {
     do
+    :: atomic { broken_off() }
     :: atomic { advance() }
     :: atomic { sweep() }
     :: atomic { !has_saved && losses < NLOSS && same ->
@@ -316,7 +363,11 @@ active proctype server()
            true ->
            if :: lease > 0 -> lease-- :: else fi;
            if :: saved_lease > 0 -> saved_lease-- :: else fi;
-           if :: grace > 0 -> grace-- :: else fi;
+           if
+           :: grace > 1 -> grace--
+           :: grace == 1 -> grace = 0; unaware = false
+           :: else
+           fi;
            if :: saved_grace > 0 -> saved_grace-- :: else fi;
            if :: left > 0 -> left-- :: else fi;
            if :: busy && age < TTL -> age++ :: else fi;

@@ -193,6 +193,66 @@ static void test_the_connection_breaks_before_the_lock_is_reclaimed(void **state
     server_expect_empty();
 }
 
+static struct hf_client *open_without_keeper(const char *name, struct hf_lock **ret)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client;
+
+    options.flags = HF_NO_KEEPER;
+    options.ttl_ms = 3 * TTL_MS;
+    assert_int_equal(hf_open(server_url(""), &options, &client), 0);
+    assert_int_equal(hf_mutex(client, name, ret), 0);
+    return client;
+}
+
+/* Drive the client until its lock is in this state, and so many are subscribed. */
+static void drive_until(struct hf_client *client, const struct hf_lock *lock,
+                        enum hf_state state, int subscribed)
+{
+    hf_time end = hf_now() + 4 * TTL_MS * HF_MS;
+
+    do {
+        assert_true(hf_process(client) >= 0);
+        poll(NULL, 0, 1);
+    } while (hf_now() < end &&
+             (hf_state(lock) != state ||
+              redis_number("EVAL \"return #redis.call('PUBSUB', 'CHANNELS', "
+                           "'{holdfast}:wake:*')\" 0") < subscribed));
+    assert_int_equal(hf_state(lock), state);
+}
+
+/* The holder does nothing while its lock is broken, another client is granted it, and all
+ * data and connections are lost.  Then it is the first to come back. */
+static void test_a_lock_was_broken_before_data_were_lost(void **state)
+{
+    static struct actor other;
+    struct hf_lock     *first, *second;
+    struct hf_client   *holder = open_without_keeper("flush-broken", &first);
+    struct hf_client   *waiter = open_without_keeper("flush-broken", &second);
+
+    (void)state;
+    actor_open(&other, TTL_MS, "flush-broken");
+    assert_int_equal(hf_acquire(first, ACTOR_LIMIT_MS), 0);
+    drive_until(holder, first, HF_HELD, 1);
+    assert_int_equal(hf_acquire_start(second, -1), 0);
+    drive_until(waiter, second, HF_WAITING, 2);
+    server_await("flush-broken", 1, 1);
+    assert_int_equal(hf_break(other.client, "flush-broken", hf_token(first), -1), 0);
+    drive_until(waiter, second, HF_HELD, 2);
+    redis_do("FLUSHALL");
+    redis_ask("CLIENT KILL TYPE pubsub");
+    redis_ask("CLIENT KILL TYPE normal");
+    drive_until(holder, first, HF_LOST, 0);
+    while (hf_state(second) == HF_HELD && server_holders("flush-broken") == 0)
+        drive_until(waiter, second, HF_HELD, 0);
+    assert_int_equal(hf_release(first), HF_ELOST);
+    assert_int_equal(hf_release(second), 0);
+    hf_close(holder);
+    hf_close(waiter);
+    actor_close(&other);
+    server_expect_empty();
+}
+
 static void test_data_are_lost_while_nothing_is_held(void **state)
 {
     static struct actor a;
@@ -300,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_scripts_are_flushed_during_hand_overs),
         cmocka_unit_test(test_the_connection_breaks_before_the_lock_is_reclaimed),
         cmocka_unit_test(test_a_grant_that_overtook_its_enter_is_lost),
+        cmocka_unit_test(test_a_lock_was_broken_before_data_were_lost),
         cmocka_unit_test(test_data_are_lost_while_nothing_is_held),
         cmocka_unit_test(test_data_are_lost_with_the_clock_behind_the_tokens),
     };

@@ -300,6 +300,65 @@ def a_broken_place_is_not_reclaimed():
 
 
 @case
+def no_more_is_reclaimed_than_fits():
+    """a was broken, and b was granted; then the server forgets both, before a hears of it."""
+    for first in "ab":
+        there = space()
+        a, b = sessions(there)
+        held, waiting = a.enter(1, "m"), b.enter(1, "m")
+        b.anybody("break", "m", held.seq)
+        there.lose()
+        there.messages(numbered=False)
+        places = {"a": (a, held), "b": (b, waiting._replace(state="g"))}
+        order = [places.pop(first), *places.values()]
+        for session, place in order:
+            session.come_back((1, place, "1", "m", "x"))
+        (winner, _), (loser, _) = order
+        assert there.holders("m") == [f"{winner.sid}:1"]
+        assert there.messages(numbered=False) == [(loser.sid, "b 1")]
+        assert loser.read(1, "m").state == "-" and winner.read(1, "m").state == "g"
+        assert winner.reclaim((1, order[0][1], "1", "m", "x")) == [0, 0, 0], "a repeat"
+        assert loser.reclaim((1, order[1][1], "1", "m", "x")) == [0, 0, 0], "a repeat"
+        assert there.holders("m") == [f"{winner.sid}:1"]
+        there.end_grace()
+        assert loser.leave(1, "m") == [0, 1] and winner.leave(1, "m") == [0, 0]
+        assert not there.members("h")
+
+
+@case
+def an_unanswered_enter_stays_only_if_it_fits():
+    """Old data have it as a holder, which was broken later."""
+    there = space()
+    a, b = sessions(there)
+    held = a.enter(1, "m")
+    kept = there.keep()
+    waiting = b.enter(1, "m")
+    b.anybody("break", "m", held.seq)
+    there.lose(kept)
+    b.come_back((1, waiting._replace(state="g"), "1", "m", ""))
+    a.come_back((1, held._replace(seq="0", state="w"), "1", "m", ""))
+    assert there.holders("m") == [f"{b.sid}:1"]
+    there.end_grace()
+    assert a.enter(1, "m").state == "-" and a.enter(2, "m").state == "w"
+
+
+@case
+def a_semaphore_is_reclaimed_up_to_its_capacity():
+    there = space()
+    a, b, c = sessions(there, 3)
+    held = [s.enter(i, "s", w, "5") for s, i, w in ((a, 1, 2), (a, 2, 1), (b, 1, 2))]
+    over = held[0]._replace(slot=4, weight=1)
+    there.lose()
+    b.come_back((1, held[2], "5", "s", ""))
+    a.come_back((1, held[0], "5", "s", ""), (2, held[1], "5", "s", ""))
+    c.come_back((1, over, "5", "s", ""), (2, held[0], "5", "t", ""))
+    assert there.holders("s") == sorted([f"{a.sid}:1", f"{a.sid}:2", f"{b.sid}:1"])
+    assert c.read(1, "s").state == "-" and c.read(2, "t").state == "g"
+    assert a.leave(2, "s") == [0, 0], "what was given back fits again"
+    assert c.reclaim((3, over, "5", "s", "")) == [0, 1, 1] and c.read(3, "s").state == "g"
+
+
+@case
 def tokens_rise_whichever_client_knows_the_highest():
     """The server's clock is far behind the tokens."""
     there = space()

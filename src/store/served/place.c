@@ -149,12 +149,12 @@ void hf_served_reread_all(struct hf_served *served)
     hf_served_watch_store_ring(served);
 }
 
-/* The new secret: the message may still be on its way to us. */
+/* The new secret: a message of before the loss may still be on its way to us. */
 void hf_served_forget_overtaking(struct hf_served *served)
 {
     for (size_t i = 0; i < served->buckets; i++)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
-            if (at->seq == 0) {
+            if (at->seq == 0 || !at->granted) {
                 at->granted = false;
                 at->grant_secret = draw_secret(served);
             }

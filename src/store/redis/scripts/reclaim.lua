@@ -18,14 +18,33 @@ begin_write()
 local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
 local mine, claims, back, away = {}, 4, 0, 0
 
+-- What stands in k_ of a holder that has come back.
+local BACK = 'back ' .. head.epoch
+
+-- The weight of those that have come back to this line, but for one place.
+local function weight_back(name, but)
+  local sum = 0
+  for _, m in ipairs(call('ZRANGEBYLEX', order, range('h', name))) do
+    local weight, owner = match(m, '^[^\n]*\n%d+ (%d+) (%x+:%d+)$')
+    if owner ~= but and call('HGET', state, 'k\n' .. owner) == BACK then sum = sum + weight end
+  end
+  return sum
+end
+
+-- Two clients can believe that they hold the same lock: the server forgot that it had taken it
+-- from the first one, before that heard of it.  Whoever comes first keeps it.  In the grace
+-- period line.used may be too high: then those that have come back are counted.
+local function may_come_back(p, owner, line)
+  local free = capacity(p) - p.weight
+  if line.used > free then line.used = weight_back(p.name, owner) end
+  return line.used <= free
+end
+
 local function put(p, owner, text, grant_secret)
   if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
   call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
-  call('HSET', state, 't\n' .. owner, place_text(p))
-  if p.state == 'w' then call('HSET', state, 'k\n' .. owner, grant_secret) end
-  if call('HEXISTS', state, 'l\n' .. p.name) == 0 then -- counted after the grace period
-    call('HSET', state, 'l\n' .. p.name, p.kind .. ' 0 0 0 0')
-  end
+  call('HSET', state, 't\n' .. owner, place_text(p), 'k\n' .. owner,
+       p.state == 'w' and grant_secret or BACK)
   if log_fields().watch_store then changed(p.name, false) end -- others may watch already
 end
 
@@ -36,13 +55,29 @@ for i = 6, #ARGV, 10 do
               name = ARGV[i + 7], note = ARGV[i + 8] }
   local text = call('HGET', state, 't\n' .. owner)
   local broken = text and sub(text, 1, 1) == 'b'
+  local claim = p.kind == '1c' and p.state == 'g'
   mine[owner] = true
+  if tonumber(p.seq) == 0 and text then p = parse_place(text) end -- it was granted, perhaps
+  if not broken and tonumber(p.seq) > 0 then
+    local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
+    line.epoch = '0' -- it is counted after the grace period
+    broken = p.state == 'g' and not may_come_back(p, owner, line)
+    if not broken then
+      if p.state == 'g' then line.used = line.used + p.weight end
+      call('HSET', state, 'l\n' .. p.name, line_text(line))
+      put(p, owner, text, ARGV[i + 9])
+    elseif text then
+      take_away(parse_place(text), owner)
+    else
+      p.state = 'b'
+      call('ZADD', order, 0, 'o' .. owner)
+      call('HSET', state, 't\n' .. owner, place_text(p))
+    end
+  end
   if broken then -- the message was lost; another client may hold it by now
     send_message(sid, 'b ' .. ARGV[i])
-  elseif tonumber(p.seq) > 0 then
-    put(p, owner, text, ARGV[i + 9])
   end
-  if p.kind == '1c' and p.state == 'g' then
+  if claim then
     claims = claims + 1
     local there = call('GET', KEYS[claims]) -- another program's: renew.lua will find our claim gone
     if not broken and (not there or match(there, CLAIM)) then

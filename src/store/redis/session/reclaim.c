@@ -2,8 +2,13 @@
  *
  * Places that we have left meanwhile are not sent.  If the server still has them, it
  * deletes them.  Of a place whose ENTER was never answered we know only the id: the
- * server keeps it, if it has it.  If a message has granted it already, that grant may be
+ * server keeps it, if it has it and it fits.  If a message has granted it already, that grant may be
  * lost with the place, so it is forgotten.
+ *
+ * A place that somebody broke is not sent either, if the message that says so has arrived:
+ * all messages are read first, also those that arrived before the connection broke.  If
+ * it is lost, two clients may send a place of the same lock.  The server takes no more than
+ * fits, so the one that comes later is told that it has lost the place.
  *
  * There may be very many places, and a script blocks the server while it runs.  So they
  * are sent in pieces, ordered by the text of their ids, which is the server's order.
@@ -155,6 +160,7 @@ void hf_redis_reclaim(struct hf_redis *redis)
 {
     assert(redis->session.unreclaimed && redis->remote.dial->phase == HF_DIAL_GREETING);
     hf_redis_reclaim_end(redis);
+    hf_redis_messages_drain(redis);
     hf_served_forget_overtaking(&redis->served);
     if (gather(&redis->session.reclaiming, &redis->served))
         put_down(redis);

@@ -229,6 +229,7 @@ void hf_redis_session_broken(struct hf_redis *redis)
     redis->session.due = HF_NEVER;
     redis->session.renewed = 0;
     hf_redis_reclaim_end(redis);
+    hf_redis_messages_drain(redis);
     hf_redis_messages_close(redis);
     hf_served_tasks_fail(&redis->served);
 }

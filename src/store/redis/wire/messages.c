@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DRAINED 64 /* reads, in case somebody publishes faster than we read */
 #define LATE \
     (50 * HF_MS) /* a message may arrive that much later than a renewal's answer */
 
@@ -178,6 +179,17 @@ void hf_redis_messages_init(struct hf_redis *redis, uint64_t seed)
                                                  .now = &redis->remote.now,
                                                  .tls = redis->tls };
     hf_dial_init(&redis->message_conn.dial, seed);
+}
+
+void hf_redis_messages_drain(struct hf_redis *redis)
+{
+    struct hf_dial *dial = &redis->message_conn.dial;
+
+    for (int i = 0; i < DRAINED && dial->phase >= HF_DIAL_GREETING; i++) {
+        hf_redis_conn_read(dial);
+        if (!dial->more)
+            return;
+    }
 }
 
 void hf_redis_messages_close(struct hf_redis *redis)

@@ -75,7 +75,11 @@ static void a_grant_before_the_answer_is_lost_with_the_data(void **state)
     assert_true(hf_served_message(&sfake.served, old)); /* it was sent twice */
     served_answer(0, "0", "w", "100", "-1", "9", "1", "2");
     assert_int_equal(sfake.req[0].standing.state, HF_STAND_WAITS);
-    hf_served_forget_overtaking(&sfake.served); /* no longer unanswered: */
+    snprintf(old, sizeof old, "%s", grant(0));
+    hf_served_forget_overtaking(&sfake.served);
+    assert_true(
+        hf_served_message(&sfake.served, old)); /* it was under way when data were lost */
+    assert_false(hf_served_place_find(&sfake.served, 1)->granted);
     assert_true(hf_served_message(&sfake.served, grant(0)));
     hf_served_forget_overtaking(&sfake.served);
     assert_true(hf_served_place_find(&sfake.served, 1)->granted);
