@@ -196,6 +196,24 @@ def idle_lines_are_deleted():
 
 
 @case
+def a_session_has_no_more_than_1024_biased_lines():
+    """What ends it, or moves it to another connection, unfolds all of them at once."""
+    there = space()
+    a = there.session()
+    there.link.run(f"""DO $$ BEGIN FOR i IN 1..5000 LOOP
+        PERFORM holdfast.enter('{a.sid}', {a.connection}, i, 'line' || i, 1, 1, false, false, 0, '', '');
+        PERFORM holdfast.leave('{a.sid}', {a.connection}, i, 'line' || i);
+    END LOOP; END $$""")
+    biased = {row["name"] for row in there.everything()["bias"]}
+    assert 900 < len(biased) <= 1024, len(biased)
+    other = next(f"line{i}" for i in range(1, 5001) if f"line{i}" not in biased)
+    for id, name in enumerate((min(biased), other), 6000):
+        assert a.enter(id, name).state == "g" and a.leave(id, name) == (0, False), name
+    assert there.counts()["bias"] == len(biased)
+    there.drop()
+
+
+@case
 def a_line_made_during_its_deletion_continues_its_tokens():
     """Although the clock is behind these tokens."""
     there = space()

@@ -57,6 +57,20 @@ def a_role_that_may_create_schemas_makes_it(t):
 
 
 @case
+def psql_makes_it_in_one_transaction_or_in_none(t):
+    for number, (args, fine) in enumerate((([], True), (["-1"], True), ([], False))):
+        with database(t, f"typed{number}"):
+            url = server.admin_url(f"typed{number}")
+            text = sql(t, "--grant", postgres.USER)
+            if not fine:
+                text = text.replace("CREATE TABLE IF NOT EXISTS holdfast.fence (", "CREATE TABEL holdfast.fence (")
+            done = subprocess.run(["psql", "-Xq", *args, url], input=text, capture_output=True, text=True, check=False)
+            t.equal(bool(done.stderr), not fine, done.stderr)
+            t.equal(t.run("run", "a", "--", "true").code, 0 if fine else 69)
+            t.equal(len(server.sql("SELECT FROM pg_namespace WHERE nspname = 'holdfast'", f"typed{number}")), fine)
+
+
+@case
 def a_role_that_may_not_is_told_what_to_do(t):
     with database(t, "poor"):
         for args in (["init"], ["run", "a", "--", "true"]):

@@ -79,8 +79,8 @@ def version():
 
 def schema_text(of_version=None):
     """As `holdfast init --print` writes it."""
-    return (f"SELECT set_config('holdfast.version', '{of_version or version()}', true);\n" +
-            (SOURCE / "schema.sql").read_text())
+    return (f"DO $holdfast$ BEGIN\nPERFORM set_config('holdfast.version', '{of_version or version()}', true);\n" +
+            (SOURCE / "schema.sql").read_text() + "END $holdfast$;\n")
 
 
 def program(name):

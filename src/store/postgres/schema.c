@@ -1,7 +1,7 @@
 /* schema.c - print the schema for an administrator, or make it.
  *
- * It is one query, so one transaction.  A lock at its beginning makes clients that
- * create it at the same time wait for each other.
+ * It is one statement, so one transaction, also for a psql without -1.  A lock at its
+ * beginning makes clients that create it at the same time wait for each other.
  *
  * grant.sql has the role as a variable of psql, so `psql -v role=app -f grant.sql`
  * works, too.
@@ -49,9 +49,11 @@ char *hf_pg_schema_print(const char *role)
 
     if (out == NULL)
         return NULL;
-    fprintf(out, "SELECT pg_catalog.set_config('holdfast.version', '%u', true);\n",
+    fprintf(out,
+            "DO $holdfast$ BEGIN\n"
+            "PERFORM pg_catalog.set_config('holdfast.version', '%u', true);\n",
             hf_pg_schema_version);
-    fputs(schema_sql, out);
+    fprintf(out, "%sEND $holdfast$;\n", schema_sql);
     if (role != NULL)
         print_grant(out, role);
     if (fclose(out) != 0) {

@@ -19,13 +19,14 @@
 -- version of the layout.  Answers about one place are a text with a blank between the columns:
 -- code, state, seq, slot, since, weight, how many are ahead, and why somebody asked for it, if so.
 --
--- The script may be run again.  It changes nothing that belongs to another role.  schema.c puts a
--- line in front of it that sets holdfast.version, the version of this layout.
+-- The script may be run again.  It changes nothing that belongs to another role.  schema.c makes
+-- one statement of it, a DO block that first sets holdfast.version, the version of this layout: so
+-- all of it is done or nothing, however it is run, and a caller may still roll it back.
 --
 -- Every layout has these for the next one: head.version, head.floor, fence, a row in session for
 -- each client, and line.last.
-SELECT pg_catalog.pg_advisory_xact_lock(4846281),
-       pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+PERFORM pg_catalog.pg_advisory_xact_lock(4846281),
+        pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
 -- A trigger or a default that another role had put there would run with our rights.
 DO $$
@@ -161,13 +162,15 @@ CREATE INDEX IF NOT EXISTS place_sid_waiting ON holdfast.place (sid) WHERE state
 CREATE INDEX IF NOT EXISTS place_messages ON holdfast.place (sid) WHERE messages > 0;
 
 -- Each line that is biased toward a session has a row here; so may other lines.  (An index of
--- holdfast.line would have to be written whenever the lock is taken.)
+-- holdfast.line would have to be written whenever the lock is taken.)  What ends a session, or moves
+-- it to another connection, unfolds all of them at once: so a session has no more than one for each of
+-- 1024 hashes of names.
 CREATE TABLE IF NOT EXISTS holdfast.bias (
     name text NOT NULL,
     sid  text NOT NULL,
     PRIMARY KEY (name, sid)
 );
-CREATE INDEX IF NOT EXISTS bias_sid ON holdfast.bias (sid);
+CREATE INDEX IF NOT EXISTS bias_bucket ON holdfast.bias (sid, (hashtext(name) & 1023));
 
 CREATE OR REPLACE VIEW holdfast.every_place AS
     SELECT sid, id, name, seq, weight, claim, state, slot, since, asked, note
@@ -1016,6 +1019,10 @@ BEGIN
         v_bias := p_id IS NOT NULL AND p_note IS NOT NULL AND -- else the INSERT below refuses it
                   NOT EXISTS (SELECT FROM holdfast.place
                               WHERE sid = p_sid AND messages > 0 AND name = p_name);
+    END IF;
+    IF v_bias THEN
+        v_bias := NOT EXISTS (SELECT FROM holdfast.bias WHERE sid = p_sid AND name <> p_name AND
+                                  (hashtext(name) & 1023) = (hashtext(p_name) & 1023));
     END IF;
     IF v_bias THEN
         INSERT INTO holdfast.bias VALUES (p_name, p_sid) ON CONFLICT DO NOTHING;
