@@ -145,7 +145,7 @@ def commands_that_cannot_run(t):
     plain = t.path("plain")
     plain.write_text("hello\n")
     refused(t, 126, "run", "a", str(plain), says="chmod")
-    refused(t, 126, "run", "a", str(t.folder), says=str(t.folder))
+    refused(t, 126, "run", "a", str(t.folder), says=f"{t.folder}: this is a folder")
     script = t.path("script")
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)

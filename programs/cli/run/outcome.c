@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static int say_exec_error(const char *command, int error)
 {
-    bool is_path = strchr(command, '/') != NULL;
+    bool        is_path = strchr(command, '/') != NULL;
+    struct stat what;
 
     if (error == ENOENT && is_path && access(command, F_OK) == 0) {
         complain("%s: the interpreter named in its first line was not found", command);
@@ -22,7 +24,9 @@ static int say_exec_error(const char *command, int error)
                  is_path ? "" : "; give its path if it is not in PATH");
         return EXIT_NOT_FOUND;
     }
-    if (error == EACCES)
+    if (error == EACCES && stat(command, &what) == 0 && S_ISDIR(what.st_mode))
+        complain("%s: this is a folder, not a program", command);
+    else if (error == EACCES)
         complain("%s: not executable; try chmod +x", command);
     else
         complain("%s: cannot be run: %s", command, strerror(error));
