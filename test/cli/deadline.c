@@ -178,7 +178,7 @@ static void lost_kills_at_once(void **state)
     guard_tell(&f.guard, GUARD_LOST, 0, 0);
     assert_int_equal(await(&f, GUARD_EXITED), SIGKILL);
     end(&f);
-    assert_int_equal(tree_signal(getpid(), 0), 0);
+    assert_int_equal(tree_signal(getpid(), 0, 0), 0);
 }
 
 int main(void)

@@ -66,10 +66,42 @@ def stopped_holdfast_keeps_the_lock(t):
     t.equal(t.run("run", "-w", "2", "a", "echo", "no").out, "")
     t.equal(len(t.show("a")["holders"]), 1)
     holder.send_signal(signal.SIGCONT)
-    holder.terminate()  # to the command's group; the others left that
-    t.contains(holder.stderr.readline().decode(), "running")
+    t.equal(t.end(holder).code, 143)
+
+
+@case
+def sigterm_is_for_the_whole_tree(t):
+    """It ends what has left the command's process group, too, and once is enough."""
+    for words in (["sh", "-c", "timeout 1000 sleep 1000; true"], ["sh", "-c", "setsid -w sleep 1000; true"],
+                  ["sh", "-c", "setsid sleep 1000 & wait"], ["bash", "-mc", "sleep 1000; true"]):
+        holder = t.start("run", "a", "--", *words)
+        t.until("it is up", lambda: any(line.startswith("sleep ") for line in t.processes().values()))
+        done = t.end(holder)
+        t.equal(done.code, 143, words)
+        t.lacks(done.err, "running")
+    # With --leftovers leave they are not of the job, and other signals are as at a terminal.
+    for options, sent in ((["--leftovers", "leave"], signal.SIGTERM), ([], signal.SIGHUP)):
+        holder = t.start("run", "-q", *options, "a", "--", "sh", "-c", "setsid sleep 1000 & exec sleep 999")
+        daemon, = t.until("it is up", lambda: [pid for pid, line in t.processes().items() if line == "sleep 1000 "])
+        t.until("it sleeps", lambda: "sleep 999 " in t.processes().values())
+        holder.send_signal(sent)
+        t.until("the command has ended", lambda: "sleep 999 " not in t.processes().values())
+        t.true(state_of(daemon) not in "ZX", "the daemon was ended")
+        os.kill(daemon, signal.SIGKILL)
+        t.equal(t.finish(holder).code, 128 + sent)
+
+
+@case
+def sigterm_ends_only_what_obeys(t):
+    """What does not keeps the lock; `kill -9` of run ends it."""
+    holder = t.hold("a", script="setsid sh -c 'trap : TERM; echo >$D/deaf; while :; do sleep 0.02; done' "
+                              "2>/dev/null & exec sleep 1000")
+    t.until("it is deaf", t.path("deaf").exists)
     holder.terminate()
-    t.equal(t.finish(holder).code, 143)
+    t.contains(holder.stderr.readline().decode(), "running")
+    t.equal(t.run("try", "a", "true").code, 75)
+    t.end(holder, signal.SIGKILL)
+    t.equal(t.run("run", "-w", "20", "a", "true").code, 0)
 
 
 @case
@@ -172,7 +204,8 @@ def a_stopped_tree_is_ended_too(t):
     holder = hold_with_tree(t)
     for pid, command in t.processes().items():
         if "alive" in command:
-            os.kill(pid, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):  # for a moment, between fork and exec, a sleep
+                os.kill(pid, signal.SIGSTOP)
     t.end(holder, signal.SIGKILL)
     t.until("all of it is gone", lambda: not t.processes())
 

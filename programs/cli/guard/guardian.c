@@ -109,18 +109,37 @@ static _Noreturn void end_tree(struct guardian *g)
 
 /* To the command's group; once another process may have that number, to each that is
  * left. */
-static void signal_tree(struct guardian *g, int signal)
+static void signal_command(struct guardian *g, int signal)
 {
     if (g->child > 0)
         kill(-g->child, signal);
     else if (g->started)
-        tree_signal(getpid(), signal);
+        tree_signal(getpid(), 0, signal);
+}
+
+/* Also to those that have left the group, as children of timeout(1) and setsid(1) do: the
+ * lock is kept until they have ended. */
+static void signal_tree(struct guardian *g, int signal)
+{
+    signal_command(g, signal);
+    if (g->child > 0 && g->plan->leftovers != LEFTOVERS_LEAVE)
+        tree_signal(getpid(), g->child, signal);
 }
 
 static void ask_to_end(struct guardian *g)
 {
     signal_tree(g, g->plan->signal);
     signal_tree(g, SIGCONT); /* a stopped process cannot obey */
+}
+
+/* SIGTERM is meant for all of a job.  The others are, as at a terminal, for the
+ * foreground. */
+static void pass_on(struct guardian *g, int signal)
+{
+    if (signal == SIGTERM)
+        signal_tree(g, signal);
+    else
+        signal_command(g, signal);
 }
 
 /* ... and kill what has not after --grace. */
@@ -174,7 +193,7 @@ static void obey(struct guardian *g, const struct guard_order *order)
         break;
     case GUARD_SIGNAL:
         if (!g->gone)
-            signal_tree(g, order->value);
+            pass_on(g, order->value);
         break;
     case GUARD_LOST:
         if (!g->gone)

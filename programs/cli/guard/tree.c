@@ -22,6 +22,7 @@ enum kin { UNKNOWN, NOT_OURS, OURS };
 struct process {
     pid_t              pid;
     pid_t              parent;
+    pid_t              group;
     char               state;
     char               name[16];
     unsigned long long start; /* tells it from a later one with the same pid */
@@ -50,15 +51,16 @@ static bool read_process(pid_t pid, struct process *ret)
 
     /* The name in parentheses may contain blanks and parentheses itself. */
     char *name = strchr(text, '('), *rest = strrchr(text, ')');
-    int   parent;
+    int   parent, group;
     *ret = (struct process){ .pid = pid };
     if (name == NULL || rest == NULL ||
         sscanf(rest + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+               " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                "%*d %*d %llu",
-               &ret->state, &parent, &ret->start) != 3)
+               &ret->state, &parent, &group, &ret->start) != 4)
         return false;
     ret->parent = parent;
+    ret->group = group;
     snprintf(ret->name, sizeof ret->name, "%.*s", (int)(rest - name - 1), name + 1);
     return true;
 }
@@ -162,7 +164,7 @@ static struct process *next_below(struct snapshot *snapshot, pid_t root, size_t 
     return NULL;
 }
 
-int tree_signal(pid_t root, int signal)
+int tree_signal(pid_t root, pid_t except, int signal)
 {
     struct snapshot snapshot = { 0 };
     struct process *process;
@@ -172,7 +174,7 @@ int tree_signal(pid_t root, int signal)
     if (!read_snapshot(&snapshot))
         return -1;
     for (; (process = next_below(&snapshot, root, &at)) != NULL; count++)
-        if (signal != 0)
+        if (process->group != except)
             send_signal(process, signal);
     free(snapshot.at);
     return count;
@@ -308,7 +310,7 @@ void tree_end(pid_t child, int *status, const struct tree_stuck *stuck)
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     while (reap_all(child, status)) {
-        tree_signal(getpid(), SIGKILL);
+        tree_signal(getpid(), 0, SIGKILL);
         if (clock_boot_ns() >= tell_at) {
             tell_at = INT64_MAX;
             longest = busy ? longest : 512000000;
