@@ -95,10 +95,8 @@ void hf_served_forget_overtaking(struct hf_served *served);
  * to the server as sixteen hexadecimal digits.  The server keeps it where only clients
  * can read it that could change the place as well, and sends it once, with the grant.
  * An eavesdropper learns it too late: a place that is granted ignores such a message.
- *
- * After lost data nothing can be read, and a place that was taken away, says a message, is
- * not reclaimed.  So with Redis, `first_id` is a random number: a client that may publish, and
- * nothing else, cannot name a place. */
+ * After lost data nothing can be read, and a place that was taken away, says a message, is not
+ * reclaimed.  So with Redis, `first_id` is random: a forger cannot name a place. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- Tasks -------------------------------------------------------------------- */
@@ -173,8 +171,7 @@ struct hf_served_ops {
     void (*begin_read)(struct hf_served_task *task);
     void (*add_number)(struct hf_served *served, uint64_t number);
     void (*add_text)(struct hf_served *served, const char *text);
-    void (*add_note)(struct hf_served *served,
-                     const char       *text); /* a user's text; NULL: "" */
+    void (*add_note)(struct hf_served *served, const char *text); /* NULL: "" */
     void (*add_seq)(struct hf_served *served, uint64_t seq);
     void (*add_wish)(struct hf_served    *served,
                      const struct hf_req *req); /* ENTER's: shape, only_free, limit */
@@ -250,8 +247,7 @@ struct hf_served {
     bool     only_ends; /* opened to end the session of a session key: see session.c */
     uint64_t session;   /* its number: how many were lost before */
     uint64_t token;     /* highest seen */
-    uint64_t
-        first_id; /* added to ids of places where the server sees them; see hf_served_message() */
+    uint64_t first_id; /* the number of our id 0 on the server; see hf_served_message() */
     struct hf_served_place     **place; /* by id % buckets */
     size_t                       buckets;
     unsigned                     places;
@@ -266,8 +262,7 @@ struct hf_served {
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
                     struct hf_dial *dial);
-/* No call may be in flight. */
-void hf_served_finish(struct hf_served *served);
+void hf_served_finish(struct hf_served *served); /* no call may be in flight */
 
 /* ---- session.c ---------------------------------------------------------------- */
 
@@ -300,8 +295,7 @@ void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
 
 void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer);
 
-/* For the store: it has sent a call of its own for the task, such as Redis' WAIT, whose
- * answer goes to hf_served_failed(). */
+/* For the store: it has sent another call, such as WAIT; its answer goes to ..._failed(). */
 void hf_served_sent(struct hf_served_task *task);
 
 /* For the store: a call is answered; NULL: the connection broke before. */
