@@ -50,6 +50,7 @@ class Turn:
     deadline: int = None  # the last one that was known
     breaking: int = None  # when somebody first began to break it
     broken: int = None  # when such a break had succeeded
+    forgotten: bool = False  # the store may have lost its data, and so the break, before the release
     grants: int = 0  # how often it was granted, and ended
     ends: int = 0
     events: list = dataclasses.field(default_factory=list)
@@ -139,6 +140,11 @@ def turns_of(events):
     return turns
 
 
+def losses_of(events):
+    """[(from, until)], when the store may lose its data."""
+    return [(event["t"], event["forgets"]) for event in events if "forgets" in event]
+
+
 def mark_breaks(turns, events):
     """A break names a place by its token.  A waiter whose place was broken has a new one, with another token."""
     by_token, by_owner = {}, collections.defaultdict(list)
@@ -158,6 +164,9 @@ def mark_breaks(turns, events):
         else:
             for waiter in by_owner[event["victim"], event["lock"]]:
                 waiter.requeued |= waiter.want < event["t"] < (waiter.grant or 0)
+    for turn in turns:
+        turn.forgotten = turn.breaking is not None and any(
+            begin <= (turn.begun or NEVER) and turn.breaking <= until for begin, until in losses_of(events))
 
 
 # ---- Rules ----------------------------------------------------------------------------------
@@ -233,15 +242,24 @@ def check_truth(turns):
     for turn in turns:
         if turn.result == "0" and turn.lost is not None:
             yield Violation("truth", f"{turn} was lost, and its release succeeded", [turn])
-        elif turn.result == "0" and (turn.broken or NEVER) < turn.begun:
+        elif turn.result == "0" and (turn.broken or NEVER) < turn.begun and not turn.forgotten:
             yield Violation("truth", f"{turn} was broken, and its release succeeded", [turn])
 
     def until(turn):
-        if turn.result == "0":
+        if turn.result == "0" and not turn.forgotten:
             return turn.begun
         return min(turn.believed(), turn.grant + 1)  # that it was granted is what counts
 
     yield from overlaps(turns, until, "truth")
+
+
+def check_forgotten(turns, losses):
+    """A holder whose break was lost with the data may come back; but then another one that held the lock is told
+    that it has lost it."""
+    for begin, until in losses:
+        back = [turn for turn in turns if turn.result == "0" and turn.grant < begin and until < turn.begun]
+        if any(turn.forgotten for turn in back) and sum(turn.weight for turn in back) > back[0].capacity:
+            yield Violation("truth", " and ".join(map(str, back)) + " came back, and released it", back)
 
 
 def check_fence(turns, events):
@@ -317,6 +335,7 @@ def check(events):
     for turns in locks.values():
         found += overlaps(turns, Turn.believed, "overlap")
         found += check_truth(turns)
+        found += check_forgotten(turns, losses_of(events))
         found += check_once(turns, ended)
         turns = [turn for turn in turns if turn.token is not None]
         found += check_tokens(turns)

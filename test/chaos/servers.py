@@ -101,7 +101,9 @@ class Redis(Store):
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)
-        self.server = redis.standalone(aof=self.keeps or dice.random() < 0.5, env=self.clock_env())
+        aof = self.keeps or dice.random() < 0.5
+        self.forgets = dict.fromkeys(("flushall", "server-emptied", *(() if aof else ("server-killed",))), 0.0)
+        self.server = redis.standalone(aof=aof, env=self.clock_env())
         self.addresses = (self.server.address,)
 
     def url(self, addresses):
@@ -147,6 +149,7 @@ class Sentinel(Store):
     """A master, a replica, three Sentinels, which tell clients where the master is."""
     scheme = "redis+sentinel"
     unordered = dict.fromkeys(("failover", "master-killed", "master-stopped"), 5.0)  # see docs/redis.md
+    forgets = unordered | {"flushall": 0.0}
 
     def __init__(self, dice, folder):
         super().__init__(dice, folder)

@@ -18,6 +18,7 @@ class Store:
     ttl = 1.0  # seconds, the lease
     errors = ()  # of the client of its tests, beside OSError and RuntimeError
     unordered = {}  # {kind of fault: seconds after it, in which the order is not promised}
+    forgets = {}  # {kind of fault: seconds after it, in which data may be lost, and breaks with them}
 
     def __init__(self, dice, folder):
         self.dice, self.folder = dice, folder
