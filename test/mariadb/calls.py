@@ -1,4 +1,4 @@
-"""calls - the procedures of the MariaDB store, called as its C code calls them.
+"""calls - the functions and procedures of the MariaDB store, called as its C code calls them.
 
     from calls import *
 
@@ -41,11 +41,27 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def rows(link, procedure, *args):
-    """Rows of all results; binary strings as text."""
+FUNCTIONS = set(re.findall(r"FUNCTION hf_(\w+)\(", SCHEMA.read_text()))
+
+
+def statement(name):
+    """As far as its arguments."""
+    return f"{'SELECT' if name in FUNCTIONS else 'CALL'} hf_{name}"
+
+
+def parse(found, name):
+    """Rows of all results; binary strings as text.  Of a function: its words, and (0, item) for each."""
+    found = [tuple(text(value) for value in row) for row in found]
+    if name not in FUNCTIONS or len(found) != 1:
+        return found
+    words, *items = str(found[0][0]).split("\0")
+    return [tuple(int(word) if re.fullmatch(r"-?\d+", word) else word for word in words.split(" ", 7)),
+            *((0, item) for item in items)]
+
+
+def rows(link, name, *args):
     places = ", ".join("?" * len(args))
-    return [tuple(text(value) for value in row)
-            for row in link.call(f"CALL hf_{procedure}({places})", *args)]
+    return parse(link.call(f"{statement(name)}({places})", *args), name)
 
 
 class Space:
@@ -157,5 +173,5 @@ def within(seconds, what):
         time.sleep(0.01)
 
 
-def main(**settings):
-    tap.main(lambda: mariadb.standalone(**settings), mariadb.Missing)
+def main(add_options=None, **settings):
+    tap.main(lambda: mariadb.standalone(**settings), mariadb.Missing, add_options)

@@ -32,7 +32,7 @@ def a_healthy_server_has_no_warnings(t):
     t.equal(levels(found), {})
     is_like(t, found, "server", rf"127\.0\.0\.1:{server.port}, MariaDB 1\d\.\d+\.\d+, by TCP")
     is_like(t, found, "round trip", r".* in \d+\.\d ms")
-    is_like(t, found, "identity", r"user tester@.*; database test, whose procedures have the rights of tester@%")
+    is_like(t, found, "identity", r"user tester@.*; database test, whose functions have the rights of holdfast@localhost")
     t.contains(found["encryption"]["text"], "this host")
     t.equal(found["session"]["text"], "1 s: how long others wait for a dead holder")
     is_like(t, found, "deadline", r".* surely ours for (0\.\d|1\.0) s, .*")
@@ -110,8 +110,8 @@ def totals_that_were_changed_by_hand_are_a_fault(t):
     t.env["HOLDFAST_URL"] = server.url
     holder = t.hold("wrong")
     server.sql("UPDATE hf_line SET waiting = waiting + 1 WHERE name = 'wrong'")
-    tells(t, findings(t, server.url, code=78), "fault", "integrity", "the totals of 1 queues do not match", "by hand")
-    server.sql("UPDATE hf_line SET waiting = waiting - 1 WHERE name = 'wrong'")
+    tells(t, findings(t, server.url, code=78), "fault", "integrity", "the totals of 1 queues do not match", "CALL hf_recount()")
+    server.sql("CALL hf_recount()")
     t.equal(levels(findings(t, server.url)), {})
     t.end(holder)
 
@@ -157,7 +157,7 @@ def servers():
         server = stack.enter_context(mariadb.standalone(settings={
             "max-connections": "40", "log-bin": "log", "sync-binlog": "1", "server-id": "1"}))
         secure = stack.enter_context(mariadb.standalone(tls="want", settings={"innodb-doublewrite": "OFF"}))
-        subprocess.run([hf.HOLDFAST, "init", "--url", server.url], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([hf.HOLDFAST, "init", "--url", server.admin_url()], check=True, stdout=subprocess.DEVNULL)
         yield
 
 

@@ -82,7 +82,7 @@ def an_account_that_may_not_is_told_what_to_do(t):
 
 
 def use_everything(t):
-    """Call each procedure at least once.  The right to break locks is not granted."""
+    """Call each function at least once.  The right to break locks is not granted."""
     for kind in ([], ["-s"], ["-x"], ["--slots", "2"], ["--claim"]):
         t.equal(t.run("run", *kind, f"a{len(kind)}{''.join(kind)}", "--", "true").code, 0, f"run {kind}")
     holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
@@ -97,7 +97,7 @@ def use_everything(t):
     t.equal((done.code, done.out), (69, ""), done.err)
     t.contains(done.err, f"{server.address} does not allow it: execute command denied to user 'poor'@'%' for routine "
                "'least.hf_break_place'")
-    server.sql(f"GRANT EXECUTE ON PROCEDURE hf_break_place TO {POOR}", "least")
+    server.sql(f"GRANT EXECUTE ON FUNCTION hf_break_place TO {POOR}", "least")
     t.equal(t.run("break", "-y", "job").code, 0, "break")
     t.equal(t.finish(holder).code, 79, "the holder's status")
     t.equal(t.finish(waiter).code, 0, "the next one's status")
@@ -134,14 +134,15 @@ def the_rights_that_are_granted_are_enough(t):
             link.run("START TRANSACTION; CALL hf_check_fence('job', 7); COMMIT")
             for name, in server.sql("SHOW TABLES", "least"):
                 refused(t, link, f"SELECT * FROM {mariadb.shown(name)}")
-            for call in ("hf_wake('1')", "hf_end_former(1)", "hf_expire('0123456789abcdef', 1)", "hf_begin()"):
-                refused(t, link, f"CALL {call}")
+            for call in ("CALL hf_send('0123456789abcdef', 'e')", "SELECT hf_expire('0123456789abcdef')",
+                         "CALL hf_recount()", "CALL hf_remove_session('0123456789abcdef', 0, 'x')"):
+                refused(t, link, call)
         t.equal(t.run("init").code, 0, "init")
 
 
 @case
-def only_procedures_that_clients_call_are_granted(t):
-    granted = set(re.findall(r"PROCEDURE (hf_\w+)", (SOURCE / "grant.sql").read_text()))
+def only_what_clients_call_is_granted(t):
+    granted = set(re.findall(r"(?:PROCEDURE|FUNCTION) (hf_\w+)", (SOURCE / "grant.sql").read_text()))
     calls = "".join(path.read_text() for path in SOURCE.rglob("*.c") if path.name != "schema.c")
     called = set(re.findall(r'"(hf_[a-z_]+)"', calls)) | {"hf_await"}
     t.equal(granted, called - {"hf_break_place"} | {"hf_check_fence"})
@@ -166,7 +167,7 @@ def another_version_is_named_and_not_changed(t):
     for version, change in ((VERSION + 1, "DO 1"), (VERSION - 1 or -1, ALIVE)):
         with database(t, "other", mariadb.USER):
             t.equal(t.run("init").code, 0)
-            server.sql(f"UPDATE hf_head SET version = {version}; DROP PROCEDURE hf_verify; {change}", "other")
+            server.sql(f"UPDATE hf_head SET version = {version}; DROP FUNCTION hf_verify; {change}", "other")
             for args in (["init"], ["run", "-w", "9", "a", "--", "true"]):
                 done = t.run(*args)
                 t.equal((done.code, done.out), (64, ""), f"{args} of {version}: {done.err}")

@@ -18,25 +18,26 @@ def in_progress(there, name):
 
 
 def leave_inside(link, session, id, name):
-    """What hf_leave() does, without its COMMIT."""
-    (state, weight), = link.call("SELECT state, weight FROM hf_place WHERE sid = ? AND id = ?",
-                                 session.sid, id)
+    """What hf_leave() does, in a transaction that goes on."""
+    (used, holders, waiting), = link.call("SELECT used, holders, waiting FROM hf_line WHERE name = ?", name)
+    (weight,), = link.call("SELECT weight FROM hf_place WHERE sid = ? AND id = ? AND state = 'g'",
+                           session.sid, id)
     link.call("DELETE FROM hf_place WHERE sid = ? AND id = ?", session.sid, id)
-    link.call("SET @wake = NULL; CALL hf_remove_place(?, ?, ?, 0, @wake)", name, text(state), weight)
+    link.call("CALL hf_settle(?, ?, ?, ?, '', 0, 0)", name, used - weight, holders - 1, waiting)
 
 
 class Stuck:
-    """A CALL on a connection of its own, which waits for a lock."""
+    """A call on a connection of its own, which waits for a lock."""
 
-    def __init__(self, there, procedure, *args, settings=""):
-        self.link = there.connect()
+    def __init__(self, there, name, *args, settings=""):
+        self.link, self.name = there.connect(), name
         self.link.run(settings or "DO 0")
         values = ", ".join(mywire.literal(value) for value in args)
-        self.link.send(f"CALL hf_{procedure}({values})")
+        self.link.send(f"{statement(name)}({values})")
         assert not self.link.done(0.3), "it was answered before the other transaction ended"
 
     def answer(self):
-        row, = [tuple(text(value) for value in row) for row in self.link.result()]
+        row, = parse(self.link.result(), self.name)
         self.link.close()
         return row
 
@@ -111,11 +112,11 @@ def a_session_that_ends_during_an_enter_leaves_no_place():
     with in_progress(there, "m") as other:
         entering = enter_stuck(a, 1, "m")
         ending = there.connect()
-        ending.send(f"CALL hf_expire('{a.sid}')")
+        ending.send(f"SELECT hf_expire('{a.sid}')")
         ending.done(0.3)
         other.run("ROLLBACK")
     assert entering.answer()[0] == 0
-    assert ending.result() == [(0,)]
+    assert parse(ending.result(), "expire") == [(0,)]
     ending.close()
     assert [row[7] for row in rows(there.link, "list", "m")[1:]] == ["g"]
     there.drop()

@@ -40,22 +40,28 @@ static const struct meaning meanings[] = {
       "is part of a Galera cluster (wsrep_on): two of its servers may commit changes that "
       "contradict each other, so a lock there would not exclude anybody" },
     { 0, "HF007", HF_SERVED_FAILED, "says: " },
-    { 1305, NULL, HF_SERVED_MISSING, "has no procedures of Holdfast in this database" },
+    { 1305, NULL, HF_SERVED_MISSING, "has no functions of Holdfast in this database" },
     { 1049, NULL, HF_SERVED_MISSING, "has no such database" },
     { 1146, NULL, HF_SERVED_MISSING, "lacks a table of Holdfast in this database" },
     { 1370, NULL, HF_SERVED_DENIED, NO_RIGHTS },
     { 1044, NULL, HF_SERVED_DENIED, NO_RIGHTS },
     { 1142, NULL, HF_SERVED_DENIED, NO_RIGHTS },
     { 1227, NULL, HF_SERVED_DENIED, NO_RIGHTS },
+    { 1419, NULL, HF_SERVED_DENIED,
+      "has a binary log, so functions are made by accounts with the right SUPER alone: let "
+      "an administrator run the output of `holdfast init --print`" },
     { 1449, NULL, HF_SERVED_DENIED,
-      "has procedures of Holdfast whose account is gone: let an administrator run the "
+      "has functions of Holdfast whose account is gone: let an administrator run the "
       "output of `holdfast init --print`" },
     { 1045, NULL, HF_SERVED_DENIED, "says that the password or the user is wrong" },
     { 1698, NULL, HF_SERVED_DENIED, "says that the password or the user is wrong" },
     { 1665, NULL, HF_SERVED_FAILED,
       "has binlog_format=STATEMENT, with which nothing can be written at READ COMMITTED: "
       "set it to MIXED or ROW" },
-    { 1568, NULL, HF_SERVED_DOWN, "has a transaction in progress on our connection" },
+    { 0, "HF008", HF_SERVED_DOWN,
+      "has a transaction in progress on our connection, or autocommit = 0" },
+    { 0, "HF009", HF_SERVED_DOWN,
+      "has undone our call, because a change was lost: an administrator's KILL QUERY?" },
     { 1021, NULL, HF_SERVED_FAILED, "has no space left on its disk" },
     { 1114, NULL, HF_SERVED_FAILED, "has no space left on its disk" },
     { 1037, NULL, HF_SERVED_FAILED, "has no memory left" },
@@ -71,7 +77,7 @@ static const struct meaning *find_meaning(unsigned error, const char *state)
     return NULL;
 }
 
-/* One procedure is closed to us, as hf_break_place() may be.  Before hello has succeeded the
+/* One function is closed to us, as hf_break_place() may be.  Before hello has succeeded the
  * same error is about all of them. */
 static const struct meaning closed = { 1370, NULL, HF_SERVED_DENIED,
                                        "does not allow it: " };

@@ -2,12 +2,12 @@
  *
  *   url/      what the URL says
  *   wire/     the server's protocol
- *   call/     calls of the server's procedures
+ *   call/     calls of the server's functions and procedures
  *   session/  hello, renewals and bye; which sessions have expired; waking
  *   verbs/    the verbs, as far as served/served.h does not have them
  *
  *   link.c    the connection for calls          fault.c  what errors mean
- *   schema.c  makes tables and procedures; schema.sql has them
+ *   schema.c  makes tables and functions; schema.sql has them
  *   store.c   open, close, process
  */
 #ifndef HF_MARIA_INNER_H
@@ -68,7 +68,7 @@ enum hf_served_fault hf_maria_fault_text(unsigned error, const char *state,
 
 /* ---- schema.c --------------------------------------------------------------------- */
 
-/* Make tables and procedures, in GREETING; then call `done`, with the reply to the
+/* Make tables and functions, in GREETING; then call `done`, with the reply to the
  * statement that failed, or to the last (NULL: the connection broke). */
 void hf_maria_schema_make(struct hf_maria *maria, hf_maria_on_reply *done);
 

@@ -1,4 +1,4 @@
-/* schema.c - print tables and procedures for an administrator, or make them.
+/* schema.c - print tables and functions for an administrator, or make them.
  *
  * The statements of schema.sql end with "//".  They are sent one after the other:
  *
@@ -7,8 +7,8 @@
  *                                                  +---- yes: of our version -----+
  *
  * Only one client at a time has the lock; others come again a moment later.  If we may
- * not create the account holdfast@localhost, or procedures in its name, we begin again
- * without it: then the procedures have our own rights.
+ * not create the account holdfast@localhost, or functions in its name, we begin again
+ * without it: then the functions have our own rights.
  */
 #include "store/mariadb/inner.h"
 
@@ -26,7 +26,7 @@
 #define DEFINER   "DEFINER = " ACCOUNT " "
 #define ROLE      "@role@"
 
-const unsigned hf_maria_schema_version = 1 + HF_LAYOUT_BUMP;
+const unsigned hf_maria_schema_version = 2 + HF_LAYOUT_BUMP;
 
 /* ---- Printing --------------------------------------------------------------------- */
 

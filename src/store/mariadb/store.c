@@ -28,12 +28,12 @@ static void add_wish(struct hf_served *served, const struct hf_req *req)
 
 static int64_t first_number(const void *reply, size_t index)
 {
-    return hf_my_number(reply, 0, index);
+    return hf_maria_number(reply, index);
 }
 
 static const char *first_text(const void *reply, size_t index)
 {
-    return hf_my_text(reply, 0, index);
+    return hf_maria_text(reply, index);
 }
 
 /* It is only queued, so the link cannot break now. */
@@ -52,10 +52,9 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return 0;
 }
 
-/* The rows after the first: { 0, 0, 0, 0, name }. */
 static const char *changed_name(const void *reply, size_t index)
 {
-    return hf_my_text(reply, index + 1, 4);
+    return hf_maria_item(reply, index);
 }
 
 static hf_time store_watch_until(struct hf_served *served, const void *reply)

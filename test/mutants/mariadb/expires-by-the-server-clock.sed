@@ -1,3 +1,3 @@
 # src/store/mariadb/schema.sql: the clock of the server keeps a session for ever
 # caught by: mariadb/procedures.py
-/PROCEDURE hf_expire_silent(/,/^END/ s/v_now - renewed NOT BETWEEN 0 AND ttl \* 1000 - 1/v_now - renewed >= ttl * 1000/
+/FUNCTION hf_expire_one(/,/^END/ s/v_now - renewed NOT BETWEEN 0 AND ttl \* 1000 - 1/v_now - renewed >= ttl * 1000/

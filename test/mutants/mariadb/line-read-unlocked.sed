@@ -1,3 +1,3 @@
 # src/store/mariadb/schema.sql: ENTER reads its line without locking it
 # caught by: mariadb/overlapping_transactions.py
-/PROCEDURE hf_enter(/,/^END/ s/FROM hf_line WHERE name = p_name FOR UPDATE;/FROM hf_line WHERE name = p_name;/
+/FUNCTION hf_enter(/,/^END/ s/FROM hf_line WHERE name = p_name FOR UPDATE;/FROM hf_line WHERE name = p_name;/

@@ -13,14 +13,24 @@
 
 /* ---- Arguments ---------------------------------------------------------------------- */
 
-void hf_maria_begin(struct hf_maria *maria, const char *procedure)
+static void begin(struct hf_maria *maria, const char *verb, const char *routine)
 {
     char text[128];
     int  used =
-        snprintf(text, sizeof text, "CALL `%s`.%s(", maria->config.database, procedure);
+        snprintf(text, sizeof text, "%s `%s`.%s(", verb, maria->config.database, routine);
 
     assert(used > 0 && (size_t)used < sizeof text);
     hf_my_query_begin(&maria->args, text);
+}
+
+void hf_maria_begin(struct hf_maria *maria, const char *function)
+{
+    begin(maria, "SELECT", function);
+}
+
+void hf_maria_begin_call(struct hf_maria *maria, const char *procedure)
+{
+    begin(maria, "CALL", procedure);
 }
 
 void hf_maria_add(struct hf_served *served, const char *text)
@@ -70,6 +80,7 @@ void hf_maria_send(struct hf_maria *maria, struct hf_maria_call *call, bool urge
 {
     hf_my_query_put(&maria->args, ")");
     enqueue(maria, call, urgent, on_reply, data);
+    call->asks = true;
 }
 
 void hf_maria_query(struct hf_maria *maria, struct hf_maria_call *call, const char *text,
@@ -123,10 +134,16 @@ static void on_wire_reply(struct hf_my_conn *conn, void *data,
     assert(maria->calls.flying == call);
     maria->calls.flying = NULL;
     maria->calls.progress = maria->remote.now;
-    if (reply != NULL && hf_maria_fault(maria, reply) == HF_SERVED_AGAIN)
+    if (reply != NULL && hf_maria_fault(maria, reply) == HF_SERVED_AGAIN) {
         put_back(&maria->calls, call);
-    else
+    } else if (reply != NULL && reply->error == 0 && reply->rows == 0 && call->asks) {
+        answer(maria, call, NULL);
+        if (maria->main.dial.phase >= HF_DIAL_GREETING)
+            hf_dial_break(&maria->main.dial,
+                          "answers without a row (sql_select_limit = 0?)");
+    } else {
         answer(maria, call, reply);
+    }
 }
 
 void hf_maria_calls_run(struct hf_maria *maria)

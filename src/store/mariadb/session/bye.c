@@ -18,7 +18,7 @@
 static void send_bye(struct hf_maria *maria, struct hf_maria_call *call,
                      hf_maria_on_reply *on_reply, void *data)
 {
-    hf_maria_begin(maria, "hf_bye");
+    hf_maria_begin_call(maria, "hf_bye");
     hf_maria_add(&maria->served, maria->served.sid);
     if (maria->served.only_ends)
         hf_maria_add(&maria->served, NULL); /* on any connection */

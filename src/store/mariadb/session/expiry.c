@@ -37,7 +37,7 @@ static void on_expired(struct hf_maria *maria, void *data,
     if (reply == NULL || expiry->due != HF_EXPIRY_ROUND ||
         maria->main.dial.phase != HF_DIAL_READY)
         return;
-    hf_maria_begin(maria, "hf_sweep");
+    hf_maria_begin_call(maria, "hf_sweep");
     hf_maria_add_number(&maria->served, HF_EXPIRY_LINES);
     hf_maria_send(maria, &expiry->call, false, on_swept, NULL);
 }
@@ -55,7 +55,7 @@ static void expire_silent(struct hf_maria *maria, struct hf_maria_expiry *expiry
                              i > 0 ? "," : "", drawn->of[i].number,
                              (int64_t)((now - drawn->of[i].when) / HF_MS));
     assert(used < sizeof text);
-    hf_maria_begin(maria, "hf_expire_silent");
+    hf_maria_begin_call(maria, "hf_expire_silent");
     hf_maria_add(&maria->served, maria->served.sid);
     hf_maria_add(&maria->served, drawn->era);
     hf_maria_add(&maria->served, text);

@@ -1,5 +1,5 @@
 /* hello.c - the first calls on a connection: open the session, or prove that it is still
- * there; make tables and procedures first, if there are none.
+ * there; make tables and functions first, if there are none.
  *
  *     tune --> hello --> keep_history --> READY
  *               | ^
@@ -130,7 +130,7 @@ void hf_maria_hello(struct hf_maria *maria)
 
     assert(maria->main.dial.phase == HF_DIAL_GREETING && !session->call.pending);
     session->sent = hf_now();
-    hf_maria_begin(maria, "hf_hello");
+    hf_maria_begin_call(maria, "hf_hello");
     hf_maria_add_number(&maria->served, hf_maria_schema_version);
     hf_maria_add(&maria->served, maria->served.sid);
     hf_maria_add_number(&maria->served, session->connection);
@@ -171,10 +171,12 @@ static void on_tuned(struct hf_maria *maria, void *data, const struct hf_my_repl
     (void)maria;
 }
 
-/* Our renewals must not come later than wait_timeout. */
+/* Our renewals must not come later than wait_timeout.  The user lock shows hf_hello() that the
+ * connection is one of this session.  Behind a pooler it would be the lock of many. */
 void hf_maria_session_begin(struct hf_my_conn *conn)
 {
     struct hf_maria *maria = (struct hf_maria *)conn->dial.store;
+    char             text[256];
 
     assert(conn->dial.phase == HF_DIAL_GREETING);
     hf_dial_allow_all(&conn->dial); /* the session notices silence */
@@ -182,11 +184,12 @@ void hf_maria_session_begin(struct hf_my_conn *conn)
     maria->session.again = maria->session.made = false;
     if (!check_server(maria))
         return;
-    hf_maria_query(
-        maria, &maria->session.tune,
-        "SET autocommit = 1, tx_isolation = 'READ-COMMITTED', wait_timeout = 7200, "
-        "max_statement_time = 0",
-        on_tuned, NULL);
+    snprintf(text, sizeof text,
+             "SET autocommit = 1, tx_isolation = 'READ-COMMITTED', wait_timeout = 7200, "
+             "max_statement_time = 0, sql_select_limit = DEFAULT, @holdfast = "
+             "IF(CONNECTION_ID() = %u, GET_LOCK('holdfast.%s.%u', 0), 0)",
+             conn->thread, maria->served.sid, conn->thread);
+    hf_maria_query(maria, &maria->session.tune, text, on_tuned, NULL);
     if (maria->served.only_ends)
         hf_maria_end_session(maria);
     else

@@ -119,7 +119,7 @@ void hf_maria_renew(struct hf_maria *maria)
     assert(!maria->served.fresh); /* READY comes after hello */
     session->sent = hf_now();
     session->due = session->sent + maria->config.ttl / 3;
-    hf_maria_begin(maria, "hf_renew");
+    hf_maria_begin_call(maria, "hf_renew");
     hf_maria_add(&maria->served, maria->served.sid);
     hf_maria_add_number(&maria->served, session->connection);
     hf_maria_send(maria, &session->call, true, on_renewed, NULL);

@@ -3,19 +3,19 @@
  *
  * Messages are rows in the database.  hf_fetch() reads and deletes those of our session,
  * on the connection for calls.  While a request waits, and for a while after, a second
- * connection sleeps in hf_await() until there are messages.  A procedure that has sent us
- * one ends that query with KILL QUERY, after its commit: error 1317.
+ * connection sleeps in hf_await() until there are messages.  A function that sends us one
+ * ends that query with KILL QUERY, before its commit: error 1317.  hf_fetch() then waits
+ * for the commit.
  *
  *     not wanted --a request waits--> connecting --> asleep --error 1317, or time-->  fetch
  *         ^                                            ^  |                              |
- *         +------------ idle: hf_rest() ---------------|--+                              |
+ *         +------------ idle: RELEASE_LOCK() ----------|--+                              |
  *                                                      +-------------- answered ---------+
  *
- * No message is lost: hf_await() tells the server which connection sleeps, then looks for
- * messages, and then sleeps, and KILL QUERY ends it at any of these points.  If the sender
- * dies between its commit and KILL QUERY, the sleep ends by itself after a third of the
- * ttl.  While no connection sleeps we poll: when it is being made, when that fails, and
- * behind a pooler, which would have to give us a server connection of our own.
+ * No message is lost: hf_await() takes a user lock, which says which connection sleeps, then
+ * looks for messages, and then sleeps, and KILL QUERY ends it at any of these points.  While
+ * no connection sleeps we poll: when it is being made, when that fails, and behind a pooler,
+ * which would have to give us a server connection of our own.
  */
 #include "store/mariadb/inner.h"
 
@@ -98,7 +98,7 @@ static void sleep_on(struct hf_maria *maria)
 
 /* ---- Fetching ----------------------------------------------------------------------- */
 
-/* { code, have lines of the store watch changed }, then rows of { 0, message } */
+/* { code, have lines of the store watch changed }, and a message in each item */
 static void on_fetched(struct hf_maria *maria, void *data,
                        const struct hf_my_reply *reply)
 {
@@ -109,18 +109,17 @@ static void on_fetched(struct hf_maria *maria, void *data,
     if (maria->main.dial.phase != HF_DIAL_READY ||
         hf_maria_session_failed(maria, reply, hf_maria_fetch))
         return; /* on the next connection every place is read */
-    int64_t code = hf_my_number(reply, 0, 0);
+    int64_t     code = hf_maria_number(reply, 0);
+    const char *text;
     if (code == HF_SERVED_GONE) {
         hf_maria_renew(maria); /* its answer says the same */
         return;
     }
-    if (hf_my_number(reply, 0, 1) != 0)
+    if (hf_maria_number(reply, 1) != 0)
         hf_served_watch_store_ring(&maria->served);
-    for (size_t row = 1; row < reply->rows; row++) {
-        const char *text = hf_my_text(reply, row, 1);
+    for (size_t i = 0; (text = hf_maria_item(reply, i)) != NULL; i++) {
         maria->waker.pause = SHORTEST;
-        if (text != NULL)
-            hf_served_message(&maria->served, text);
+        hf_served_message(&maria->served, text);
         if (maria->main.dial.opened != opened || maria->served.session != session)
             return;
     }
@@ -239,10 +238,12 @@ static void on_rested(struct hf_maria *maria, void *data, const struct hf_my_rep
     (void)reply;
 }
 
-/* End the connection if nothing has waited for a while. */
+/* End the connection if nothing has waited for a while: without the lock that it waits for, it
+ * notices that we are gone. */
 static void stop_if_idle(struct hf_maria *maria)
 {
     struct hf_maria_waker *waker = &maria->waker;
+    char                   text[64];
 
     if (maria->remote.tasks != NULL) {
         waker->idle = 0;
@@ -257,9 +258,8 @@ static void stop_if_idle(struct hf_maria *maria)
     hf_maria_waker_close(maria);
     if (!sleeps || waker->rest.pending)
         return;
-    hf_maria_begin(maria, "hf_rest");
-    hf_maria_add(&maria->served, maria->served.sid);
-    hf_maria_send(maria, &waker->rest, false, on_rested, NULL);
+    snprintf(text, sizeof text, "DO RELEASE_LOCK('holdfast.%s')", maria->served.sid);
+    hf_maria_query(maria, &waker->rest, text, on_rested, NULL);
 }
 
 static void poll_now(struct hf_maria *maria)

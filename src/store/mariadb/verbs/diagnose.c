@@ -78,7 +78,7 @@ static void report_server(const struct hf_maria *maria, const struct hf_my_reply
     hf_finding_add(list, HF_FINE, "round trip", NULL,
                    "all of this was answered in %.1f ms", (double)took / (double)HF_MS);
     hf_finding_add(list, HF_FINE, "identity", NULL,
-                   "user %s; database %s, whose procedures have the rights of %s",
+                   "user %s; database %s, whose functions have the rights of %s",
                    fact_text(reply, USER), maria->config.database,
                    fact_text(reply, DEFINER));
     bool bare = maria->tls == NULL && !is_near(maria);
@@ -207,7 +207,8 @@ static void report_lines(const struct hf_my_reply *reply, const char *name,
                        : "hf_..., version %u",
                    hf_maria_schema_version, engines);
     hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
-                   wrong > 0 ? "was it changed by hand?" : NULL,
+                   wrong > 0 ? "it was changed by hand: CALL hf_recount() corrects it"
+                             : NULL,
                    wrong > 0 ? "the totals of %" PRId64
                                " queues do not match their places"
                              : "ok",

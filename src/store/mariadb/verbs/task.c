@@ -1,4 +1,4 @@
-/* task.c - a verb as a call of a procedure. */
+/* task.c - a verb as a call of a function or a procedure. */
 #include "base/name.h"
 #include "store/mariadb/inner.h"
 
@@ -6,26 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first arguments of a verb's procedure: which of these, in this order. */
+/* The first arguments of a verb's function: which of these, in this order. */
 struct form {
-    const char *procedure;
+    const char *function;
     bool        session; /* ours, and the number of the connection */
     bool        place;   /* its id */
     bool        line;    /* its name */
+    bool        rows;    /* a procedure: it answers with rows */
 };
 
 static const struct form forms[] = {
-    [HF_ENTER] = { "hf_enter", true, true, true },
-    [HF_WATCH] = { "hf_watch_line", true, false, true },
-    [HF_LEAVE] = { "hf_leave", true, true, true },
-    [HF_LIST] = { "hf_list", false, false, true },
-    [HF_BREAK] = { "hf_break_place", false, false, true },
-    [HF_DOWNGRADE] = { "hf_downgrade", true, true, false },
-    [HF_ASK] = { "hf_ask", false, false, true },
-    [HF_VERIFY] = { "hf_verify", false, false, true },
-    [HF_DIAGNOSE] = { "hf_overview", false, false, true },
-    [HF_WATCH_STORE] = { "hf_watch_store", true, false, false },
-    [HF_HISTORY] = { "hf_history", false, false, true },
+    [HF_ENTER] = { "hf_enter", true, true, true, false },
+    [HF_WATCH] = { "hf_watch_line", true, false, true, false },
+    [HF_LEAVE] = { "hf_leave", true, true, true, false },
+    [HF_LIST] = { "hf_list", false, false, true, true },
+    [HF_BREAK] = { "hf_break_place", false, false, true, false },
+    [HF_DOWNGRADE] = { "hf_downgrade", true, true, false, false },
+    [HF_ASK] = { "hf_ask", false, false, true, false },
+    [HF_VERIFY] = { "hf_verify", false, false, true, false },
+    [HF_DIAGNOSE] = { "hf_overview", false, false, true, true },
+    [HF_WATCH_STORE] = { "hf_watch_store", true, false, false, false },
+    [HF_HISTORY] = { "hf_history", false, false, true, true },
 };
 
 static void begin_call(struct hf_served_task *task, const struct form *form)
@@ -35,7 +36,7 @@ static void begin_call(struct hf_served_task *task, const struct form *form)
 
     assert(!task->flying && (form->session || !form->place));
     ((struct hf_maria_task *)task)->for_session = form->session;
-    hf_maria_begin(maria, form->procedure);
+    (form->rows ? hf_maria_begin_call : hf_maria_begin)(maria, form->function);
     if (form->session) {
         hf_maria_add(&maria->served, maria->served.sid);
         hf_maria_add_number(&maria->served, maria->session.connection);
@@ -53,7 +54,7 @@ void hf_maria_task_begin(struct hf_served_task *task)
 
 void hf_maria_task_begin_read(struct hf_served_task *task)
 {
-    begin_call(task, &(struct form){ "hf_read", true, true, false });
+    begin_call(task, &(struct form){ "hf_read", true, true, false, false });
 }
 
 /* Texts are bytes in our tables. */

@@ -1,0 +1,3 @@
+# src/store/mariadb/schema.sql: a connection sleeps although there is a message that is not committed yet, whose wake-up came before
+# caught by: mariadb/procedures.py
+/PROCEDURE hf_await(/,/^END/ s/SELECT 1 INTO v_news FROM hf_message WHERE sid = p_sid LIMIT 1 LOCK IN SHARE MODE;/SELECT 1 INTO v_news FROM hf_message WHERE sid = p_sid LIMIT 1;/
