@@ -467,7 +467,10 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
  * your work under it as not protected to the end.  The handle is idle again.  HF_EDOWN: the
  * lock was yours when you called, but the store did not confirm the release while that was
  * certain.  The handle is HF_LEAVING, and the release is sent as soon as the store answers;
- * otherwise others get the lock when the lease expires.  HF_ESTATE: it is not held.
+ * otherwise others get the lock when the lease expires.  HF_EDENIED: the store does not
+ * let this user take its place out of the queue, as after a change of rights.  The handle
+ * is HF_LEAVING and others wait until the right is back, which is tried every second, or
+ * the client is closed.  HF_ESTATE: it is not held.
  * HF_EOWNER: another thread holds it, see hf_set_any_thread(). */
 HF_API int hf_release(struct hf_lock *lock);
 

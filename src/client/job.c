@@ -106,6 +106,7 @@ void hf_job_drop(struct hf_job *job, int why)
     bool never_sent = job->hold.state == HF_HOLD_ENTERING && job->entered != job->hold.id;
 
     job->again = 0;
+    job->failure = 0; /* of another request */
     hf_job_step(job, &(struct hf_event){ .what = HF_DROP, .why = why });
     if (never_sent) /* the store has no place to give up */
         hf_job_step(job, &(struct hf_event){ .what = HF_LEFT });
@@ -128,11 +129,14 @@ static void on_failure(struct hf_job *job, int status)
     bool leaving = job->hold.state == HF_HOLD_LEAVING;
 
     snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
+    bool another = job->failure != status;
     job->failure = status;
     pause_job(job);
     hf_job_step(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
     if (job->hold.state == HF_HOLD_LEAVING && !leaving)
         job->again = 0; /* LEAVE is a new request, not a retry */
+    if (leaving && another)
+        changed(job);
 }
 
 /* The same reason read twice is one ask. */

@@ -121,6 +121,7 @@ static void publish_hold(struct hf_lock *lock)
         hold->state == HF_HOLD_HELD && hold->lesser.weight != 0 && !hold->downgrade;
     if (hf_owner_has_place(&lock->owner))
         hf_lock_set_state(lock, state_of[hold->state], hold->why);
+    published->denied = hold->state == HF_HOLD_LEAVING && lock->job.failure == HF_EDENIED;
     publish_ahead(lock);
     hf_asked_publish(lock);
 }

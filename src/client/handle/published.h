@@ -32,6 +32,7 @@ struct hf_published {
     /* With the mutex. */
     uint64_t place;                 /* the id of the place */
     bool     downgraded;            /* held, but only as a reader */
+    bool     denied;                /* LEAVING, and the store does not permit it */
     int      lost_fd;               /* -1: not wanted yet */
     char     errmsg[HF_ERRMSG_MAX]; /* the store's last message */
 };

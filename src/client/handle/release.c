@@ -7,11 +7,11 @@ static bool has_left(void *arg)
 {
     struct hf_lock *lock = arg;
 
-    return hf_state(lock) == HF_IDLE;
+    return hf_state(lock) == HF_IDLE || lock->published.denied;
 }
 
-/* Wait until the store has confirmed the release; past the deadline the lease has ended
- * anyway.  `lost`: the lock was already lost when it was released, whatever the store
+/* Wait until the store has confirmed the release, or does not permit it: that is tried
+ * again, but may last.  Past the deadline the lease has ended anyway.  `lost`: the lock was already lost when it was released, whatever the store
  * may say.  Meanwhile no other thread can take the handle, so the published result is
  * that of this release; and if the handle is freed, it stays until we are done. */
 static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
@@ -22,8 +22,9 @@ static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
     hf_owner_move(lock, HF_OWNER_RELEASING);
     int r = hf_drive_wait(drive, has_left, lock, deadline);
 
-    if (r < 0)
-        r = lost ? HF_ELOST : HF_EDOWN;
+    bool denied = hf_state(lock) != HF_IDLE && lock->published.denied;
+    if (denied || r < 0)
+        r = lost ? HF_ELOST : denied ? HF_EDENIED : HF_EDOWN;
     else
         r = hf_why(lock);
     hf_lock_give_back(lock);

@@ -26,6 +26,7 @@ enum {
     DELETE = 2,
     GET = 4,
     SET_DATA = 5,
+    SET_ACL = 7,
     CHILDREN = 8,
     MULTI = 14,
     NO_NODE = -101
@@ -100,6 +101,17 @@ int32_t witness_write_in(struct zkraw *raw, const char *path, const char *text)
 {
     begin(raw, SET_DATA, path);
     zkraw_put_text(raw, text);
+    zkraw_put_int(raw, -1);
+    return finish(raw);
+}
+
+int32_t witness_permit_in(struct zkraw *raw, const char *path, int32_t rights)
+{
+    begin(raw, SET_ACL, path);
+    zkraw_put_int(raw, 1);
+    zkraw_put_int(raw, rights);
+    zkraw_put_text(raw, "world");
+    zkraw_put_text(raw, "anyone");
     zkraw_put_int(raw, -1);
     return finish(raw);
 }

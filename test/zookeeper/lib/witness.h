@@ -38,6 +38,8 @@ void    witness_delete_all(const char *folder); /* with what is in it */
 int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
                           int32_t mode);
 int32_t witness_write_in(struct zkraw *raw, const char *path, const char *text);
+/* Let everybody have these rights there, and no others. */
+int32_t witness_permit_in(struct zkraw *raw, const char *path, int32_t rights);
 int32_t witness_delete_in(struct zkraw *raw, const char *path);
 /* In one transaction, delete an empty folder, create it again, and in it a place with
  * this prefix and number. */
