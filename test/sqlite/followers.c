@@ -1,7 +1,11 @@
 /* followers.c - waiters of one client that follow how many are ahead of them: a change of the
  * line costs each of them the same, however many there are. */
 /* one thread */
+#include "lib/promise.h"
+
 #include "holdfast.h"
+#include "store/sqlite/inner.h"
+#include "store/sqlite/wake/wake.h"
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -214,12 +218,42 @@ static void test_followers_notice_deaths_ahead(void **state)
     hf_close(queue.client);
 }
 
+/* A session in the line is checked when nobody happens to wait for it: an answer was just given.
+ * Then nobody watches it, and the line is as it was. */
+static void test_the_next_watch_watches_all_sessions_again(void **state)
+{
+    struct player  a, b;
+    struct request held, waits, watching, again;
+
+    (void)state;
+    promise_use(url);
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "again", MUTEX, &held);
+    enter(&b, "again", MUTEX, &waits);
+    struct hf_sq *sq = (struct hf_sq *)b.store;
+    follow(&b, "again", &waits, &watching);
+    assert_false(player_await(&b, &watching, 10));
+    assert_true(hf_sq_peers_next_check(sq) != HF_NEVER);
+    b.store->impl->cancel(b.store, &watching.req);
+    assert_true(player_await(&b, &watching, LIMIT_MS));
+    hf_sq_peer_gone(sq, ((struct hf_sq *)a.store)->sid);
+    assert_true(hf_sq_peers_next_check(sq) == HF_NEVER);
+    follow(&b, "again", &waits, &again);
+    assert_false(player_await(&b, &again, 10));
+    assert_true(hf_sq_peers_next_check(sq) != HF_NEVER);
+    player_close(&a);
+    assert_true(player_await(&b, &again, LIMIT_MS));
+    player_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_departure_costs_each_follower_the_same),
         cmocka_unit_test(test_followers_of_two_lines_do_not_disturb_each_other),
         cmocka_unit_test(test_followers_notice_deaths_ahead),
+        cmocka_unit_test(test_the_next_watch_watches_all_sessions_again),
     };
     char folder[] = "/tmp/holdfast-followers.XXXXXX", command[128];
 

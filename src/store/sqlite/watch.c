@@ -206,6 +206,8 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
             continue;
         free_watch(watch);
     }
+    if (!still)
+        hf_sq_ahead_unwatched(sq);
     return still;
 }
 

@@ -177,6 +177,12 @@ void hf_sq_ahead_check(struct hf_sq *sq, uint64_t sid)
     }
 }
 
+void hf_sq_ahead_unwatched(struct hf_sq *sq)
+{
+    for (struct hf_sq_ahead *ahead = sq->ahead; ahead != NULL; ahead = ahead->next)
+        ahead->fresh &= !ahead->waits;
+}
+
 bool hf_sq_ahead_is_stale(const struct hf_sq_own *own, bool *waits)
 {
     if (own->ahead == NULL)

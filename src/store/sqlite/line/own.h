@@ -93,6 +93,10 @@ void hf_sq_ahead_leave(struct hf_sq_own *own);
 void hf_sq_ahead_check(struct hf_sq *sq, uint64_t sid);
 bool hf_sq_ahead_is_stale(const struct hf_sq_own *own, bool *waits);
 
+/* After check(): that session is not watched any more, as no WATCH waits for it at this moment.
+ * The next one watches it again. */
+void hf_sq_ahead_unwatched(struct hf_sq *sq);
+
 /* ---- leave.c ----------------------------------------------------------------- */
 
 /* Release the liveness lock, answer the WATCH, and free the place.  The row is not
