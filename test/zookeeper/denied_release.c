@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { READ = 1, WRITE = 2, ADMIN = 16, ALL = 31 };
+enum { READ = 1, WRITE = 2, DELETE = 8, ADMIN = 16, ALL = 31 };
 
 static void release_without_the_right_to_delete(void **state)
 {
@@ -37,10 +37,35 @@ static void release_without_the_right_to_delete(void **state)
     actor_close(&b);
 }
 
+/* A place of another kind is refused, but cannot be deleted: its client does not forget it. */
+static void refused_place_is_not_forgotten(void **state)
+{
+    struct player  a, b;
+    struct request mine, other;
+
+    (void)state;
+    player_connect(&a, witness_server());
+    player_connect(&b, witness_server());
+    enter(&b, "kinds", MUTEX, &other);
+    assert_int_equal(witness_permit_in(&foreign, "/kinds", ALL & ~DELETE), 0);
+    mine = (struct request){
+        .req = { .op = HF_ENTER, .name = "kinds", .id = ++a.ids, .shape = READER }
+    };
+    assert_int_equal(player_run(&a, &mine), HF_EDENIED);
+    assert_int_equal(witness_count("/kinds"), 2);
+    assert_int_equal(witness_permit_in(&foreign, "/kinds", ALL), 0);
+    assert_int_equal(leave(&a, "kinds", mine.req.id), 0);
+    assert_int_equal(witness_count("/kinds"), 1);
+    assert_int_equal(leave(&b, "kinds", other.req.id), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(release_without_the_right_to_delete),
+        cmocka_unit_test(refused_place_is_not_forgotten),
     };
 
     return cmocka_run_group_tests(tests, start_foreign, stop_foreign);

@@ -44,6 +44,8 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
     if (error == HF_ZK_CONNECTION_LOSS) {
         hf_zk_own_unsure(zk, task->own);
         task->error = HF_EDOWN;
+    } else if (error != 0 && error != HF_ZK_NO_NODE) { /* LEAVE follows */
+        task->error = hf_zk_fault(zk, error, "delete", task->own->path);
     } else {
         hf_zk_own_left_line(zk, task->own);
         forget_place(zk, task);
