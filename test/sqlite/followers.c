@@ -1,6 +1,5 @@
 /* followers.c - waiters of one client that follow how many are ahead of them: a change of the
  * line costs each of them the same, however many there are. */
-/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"
