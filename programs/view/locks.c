@@ -2,6 +2,7 @@
 #include "locks.h"
 
 #include "changes.h"
+#include "place.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -97,7 +98,7 @@ static void count_places(struct lock *lock)
                 lock->holder = entry;
                 lock->holder_at = i;
             }
-            lock->holders++;
+            lock->holders += !place_is_nobody(entry);
             continue;
         }
         lock->waiters++;

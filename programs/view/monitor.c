@@ -2,6 +2,7 @@
 #include "monitor.h"
 
 #include "clock.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static void guess_past(struct monitor *monitor)
     for (size_t i = 0; holder != NULL && i < monitor->locks.count; i++) {
         const struct hf_report *report = monitor->locks.lock[i]->report;
         for (size_t k = 0; k < report->count && count < monitor->locks.holders; k++)
-            if (report->entry[k]->held)
+            if (report->entry[k]->held && !place_is_nobody(report->entry[k]))
                 holder[count++] = report->entry[k];
     }
     if (count > 0)

@@ -23,6 +23,12 @@ bool place_is_stranger(const struct hf_entry *entry)
     return entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0';
 }
 
+bool place_is_nobody(const struct hf_entry *entry)
+{
+    return entry->token == 0 && strcmp(entry->kind, "claim") != 0 &&
+           place_is_stranger(entry);
+}
+
 const char *place_address(char out[PLACE_TEXT_MAX], const struct hf_entry *entry)
 {
     char raw[PLACE_TEXT_MAX];

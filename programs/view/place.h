@@ -14,6 +14,10 @@ const char *place_or_unknown(const char *text);
 /* Not a client of ours: only its note is known. */
 bool place_is_stranger(const struct hf_entry *entry);
 
+/* No client's, nor another program's claim: its note says why nobody holds a lock that others wait
+ * for. */
+bool place_is_nobody(const struct hf_entry *entry);
+
 /* Is it a holder whose process runs on this host and is stopped, by SIGSTOP, Ctrl-Z or a
  * debugger? */
 bool place_is_stopped(const struct hf_entry *entry);

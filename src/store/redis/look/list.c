@@ -160,16 +160,31 @@ static size_t without_twins(struct hf_place *place, size_t count)
 
 /* ---- All of them -------------------------------------------------------------- */
 
+/* Why nothing is granted for so long, for somebody who has never heard of that. */
+static void explain_grace(const struct hf_redis *redis, int64_t us, char *ret,
+                          size_t size)
+{
+    hf_time age = redis->remote.now - redis->link.info.started;
+    hf_time longest = hf_redis_longest_known(redis);
+
+    if (age < longest)
+        snprintf(ret, size,
+                 "nobody: this Redis started %.0f s ago; if it lost locks, their holders "
+                 "stop within %g s: first grant in %.1f s",
+                 hf_seconds(age), hf_seconds(longest), (double)us / 1e6);
+    else
+        snprintf(ret, size,
+                 "nobody: this Redis lost data, or may have; their holders come back or "
+                 "stop: first grant in %.1f s",
+                 (double)us / 1e6);
+}
+
 /* During the grace period nothing is granted, not even to the first in line. */
 static size_t add_grace(struct hf_place *place, size_t count, const char *name,
-                        int64_t us, char *note, size_t size)
+                        int64_t us, const char *note)
 {
     size_t all = count;
 
-    snprintf(note, size,
-             "nobody: nothing is granted for %.1f s, because Redis was restarted or lost "
-             "data",
-             (double)us / 1e6);
     for (size_t i = 0; i < count && us > 0; i++)
         if (place[i].slot == WAITS &&
             (i == 0 || strcmp(place[i - 1].line, place[i].line) != 0))
@@ -184,7 +199,7 @@ static void answer_list(struct hf_served_task         *task,
 {
     const char *name = task->base.req->name;
     size_t      room = (listing->count + 1) * 2, count = listing->count;
-    char        note[128];
+    char        note[160];
 
     struct hf_place *place = hf_served_places(hf_served_of(task), room);
     if (place == NULL) {
@@ -197,7 +212,8 @@ static void answer_list(struct hf_served_task         *task,
                                   "another program, not Holdfast");
     hf_served_sort(place, count);
     count = without_twins(place, count);
-    count = add_grace(place, count, name, grace, note, sizeof note);
+    explain_grace((struct hf_redis *)hf_served_of(task), grace, note, sizeof note);
+    count = add_grace(place, count, name, grace, note);
     assert(count <= room);
     for (size_t i = 0; i < count; i++)
         if (place[i].slot == WAITS)

@@ -116,7 +116,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
 
 /* ---- Hello -------------------------------------------------------------------- */
 
-static hf_time longest_known(const struct hf_redis *redis)
+hf_time hf_redis_longest_known(const struct hf_redis *redis)
 {
     const struct hf_redis_session *session = &redis->session;
     hf_time                        ttl = redis->config.ttl;
@@ -128,7 +128,7 @@ static hf_time longest_known(const struct hf_redis *redis)
  * by themselves. */
 hf_time hf_redis_blank_grace(const struct hf_redis *redis, hf_time canary)
 {
-    hf_time longest = longest_known(redis);
+    hf_time longest = hf_redis_longest_known(redis);
     hf_time up = redis->remote.now - redis->link.info.started - HF_SEC;
 
     if (canary > 0 || redis->session.longest > 0)

@@ -97,6 +97,9 @@ uint64_t hf_redis_session_token_bound(const struct hf_redis *redis);
 
 void hf_redis_hello(struct hf_redis *redis);
 
+/* The longest ttl of clients that lock, as far as we know, and ours. */
+hf_time hf_redis_longest_known(const struct hf_redis *redis);
+
 /* How long the grace period of an epoch without data has to be, if this canary was there
  * after it had begun; 0: none was. */
 hf_time hf_redis_blank_grace(const struct hf_redis *redis, hf_time canary);
