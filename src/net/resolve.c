@@ -34,8 +34,7 @@ struct hf_resolve {
 
 static void complain(struct answer *answer, const char *why)
 {
-    snprintf(answer->error, sizeof answer->error, "cannot find host \"%.100s\": %s",
-             answer->host, why);
+    snprintf(answer->error, sizeof answer->error, "%s", why);
 }
 
 /* 0 or an error of getaddrinfo(). */

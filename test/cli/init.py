@@ -27,6 +27,27 @@ def the_file_store_gets_its_files(t):
 
 
 @case
+def a_mistyped_path_or_home_grows_no_folders(t):
+    top = f"/holdfast-typo-{os.getpid()}"
+    done = t.run("init", "--url", f"sqlite:{top}/locks.db")
+    t.equal((done.code, done.out), (69, ""))
+    t.one_line(done.err)
+    t.true(not os.path.exists(top), "it was made")
+    done = t.run("init", env={"HOLDFAST_URL": None, "XDG_STATE_HOME": None, "HOME": str(t.path("typo/ana"))})
+    t.equal((done.code, done.out), (69, ""))
+    t.contains(done.err, "No such file or directory")
+    t.true(not t.path("typo").exists(), "it was made")
+
+
+@case
+def a_file_that_is_not_there_yet_will_keep_history(t):
+    done = t.run("history")
+    t.equal((done.code, done.out, done.err), (0, "", ""))
+    t.equal(t.run("run", "a", "--", "true").code, 0)
+    t.contains(t.run("history").out, " granted ")
+
+
+@case
 def other_stores_need_nothing(t):
     done = t.run("init", "--url", "memory:x")
     t.equal((done.code, done.out, done.err), (0, "memory: needs no preparation\n", ""))
@@ -43,20 +64,22 @@ def print_writes_a_comment_where_no_sql_is_needed(t):
 def sql_for_postgresql(t):
     without = {"HOLDFAST_URL": None}  # an administrator need not have one
     if not built_in():
-        for done in (t.run("init", "--print", env=without),
+        for done in (t.run("init", "--print", "--url", "postgres:"),
                      t.run("init", "--url", "postgres://127.0.0.1:1/a")):
             t.equal((done.code, done.out), (64, ""))
             t.one_line(done.err)
             t.contains(done.err, 'no store of kind "postgres:" is built in; there are: sqlite')
         return
-    schema = t.run("init", "--print", env=without).out
+    done = t.run("init", "--print", env=without)  # SQL has dialects
+    t.equal((done.code, done.out), (64, ""))
+    t.contains(done.err, "--url postgres: or --url mariadb:")
+    schema = t.run("init", "--print", "--url", "postgres:").out
     t.true(schema.endswith(f"{SCHEMA.read_text()}END $holdfast$;\n"), "it is not the schema")
-    for done in (t.run("init", "--print", env=without),
-                 t.run("init", "--print", "--url", "postgres://127.0.0.1:1/a"),
+    for done in (t.run("init", "--print", "--url", "postgres://127.0.0.1:1/a"),
                  t.run("init", "--print", "--url", "postgresql://127.0.0.1:1/a")):
         t.equal((done.code, done.err), (0, ""))
         t.true(done.out == schema, "it is not the schema")
-    done = t.run("init", "--print", "--grant", 'an"a', env=without)
+    done = t.run("init", "--print", "--grant", 'an"a', "--url", "postgres:")
     t.equal((done.code, done.err), (0, ""))
     t.true(done.out.startswith(schema), "it does not begin with the schema")
     grants = done.out.removeprefix(schema)

@@ -78,7 +78,7 @@ def an_account_that_may_not_is_told_what_to_do(t):
             done = t.run(*args)
             t.equal((done.code, done.out), (69, ""), args)
             t.one_line(done.err)
-            t.contains(done.err, "`holdfast init --print`")
+            t.contains(done.err, "`holdfast init --print --grant USER --url mariadb:`")
 
 
 def use_everything(t):

@@ -16,7 +16,7 @@ server = None
 
 
 def sql(t, *args):
-    done = t.run("init", "--print", *args, env={"HOLDFAST_URL": None})
+    done = t.run("init", "--print", *args, "--url", "postgres:")
     t.equal((done.code, done.err), (0, ""))
     return done.out
 
@@ -77,7 +77,7 @@ def a_role_that_may_not_is_told_what_to_do(t):
             done = t.run(*args)
             t.equal((done.code, done.out), (69, ""), args)
             t.one_line(done.err)
-            t.contains(done.err, "holdfast init --print")
+            t.contains(done.err, "`holdfast init --print --grant ROLE --url postgres:`")
 
 
 @case
@@ -88,6 +88,7 @@ def a_role_without_rights_is_refused(t):
         t.equal((done.code, done.out), (69, ""))
         t.one_line(done.err)
         t.contains(done.err, "permission")
+        t.contains(done.err, "`holdfast init --print --grant ROLE --url postgres:`")
         t.env["HOLDFAST_URL"] = url.replace(f"{postgres.USER}:{postgres.PASSWORD}",
                                             f"{postgres.ADMIN}:{postgres.ADMIN_PASSWORD}")
 

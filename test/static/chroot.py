@@ -169,7 +169,7 @@ def mariadb_server(cell):
 def names_of_hosts(cell):
     """/etc/hosts is all that it takes; without it there is a clear message."""
     err = cell.fails("list", "--url", "redis://cache:1")
-    assert any(text in err for text in ('cannot find host "cache"', "cannot be found: nobody answers in time")), err
+    assert "cannot be found: " in err, err
     (cell.folder / "etc").mkdir()
     (cell.folder / "etc/hosts").write_text("127.0.0.1 cache\n")
     err = cell.fails("list", "--url", "redis://cache:1")

@@ -14,14 +14,13 @@
 
 #define SCHEME_MAX 32
 
-/* The scheme of the store; without a URL, for --print, that of the only store that needs
- * something. */
+/* The scheme of the store. */
 static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
 {
     const char *url = args->url != NULL ? args->url : getenv("HOLDFAST_URL");
 
     if (url == NULL)
-        url = args->print ? "postgres:" : "sqlite:";
+        url = "sqlite:";
     snprintf(ret, SCHEME_MAX, "%.*s", (int)strcspn(url, ":"), url);
 }
 
@@ -92,6 +91,10 @@ int init_main(const struct args *args)
     find_scheme(args, scheme);
     if (scheme[0] == '\0')
         return refuse_empty(args);
+    if (args->print && args->url == NULL && getenv("HOLDFAST_URL") == NULL) {
+        complain("SQL for which store? Add --url postgres: or --url mariadb:");
+        return EXIT_USAGE;
+    }
     if (args->print && is_system(scheme)) {
         complain("there is no SQL for system:; `sudo holdfast init --system` creates it");
         return EXIT_USAGE;

@@ -17,7 +17,7 @@ struct meaning {
 
 #define NO_RIGHTS                                                               \
     "has no tables of Holdfast for us: let an administrator run the output of " \
-    "`holdfast init --print`: "
+    "`holdfast init --print --grant USER --url mariadb:`: "
 
 static const struct meaning meanings[] = {
     { 1213, NULL, HF_SERVED_AGAIN, "had to undo it: a deadlock" },
@@ -49,10 +49,10 @@ static const struct meaning meanings[] = {
     { 1227, NULL, HF_SERVED_DENIED, NO_RIGHTS },
     { 1419, NULL, HF_SERVED_DENIED,
       "has a binary log, so functions are made by accounts with the right SUPER alone: let "
-      "an administrator run the output of `holdfast init --print`" },
+      "an administrator run the output of `holdfast init --print --url mariadb:`" },
     { 1449, NULL, HF_SERVED_DENIED,
       "has functions of Holdfast whose account is gone: let an administrator run the "
-      "output of `holdfast init --print`" },
+      "output of `holdfast init --print --url mariadb:`" },
     { 1045, NULL, HF_SERVED_DENIED, "says that the password or the user is wrong" },
     { 1698, NULL, HF_SERVED_DENIED, "says that the password or the user is wrong" },
     { 1665, NULL, HF_SERVED_FAILED,

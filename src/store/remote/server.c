@@ -30,8 +30,10 @@ static uint16_t parse_port(const char *text)
     return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-/* "host", "host:port", "[v6]" or "[v6]:port". */
-static bool parse_server(char *text, const char *port, struct hf_server *ret)
+#define NO_SERVER "no host and port in what starts with"
+
+/* "host", "host:port", "[v6]" or "[v6]:port".  What is wrong with it; NULL: nothing. */
+static const char *parse_server(char *text, const char *port, struct hf_server *ret)
 {
     char *host = text, *end = text + strcspn(text, ":");
 
@@ -41,18 +43,20 @@ static bool parse_server(char *text, const char *port, struct hf_server *ret)
         bool closed = end[0] == ']' && (end[1] == ':' || end[1] == '\0');
         text[closed ? end - text : 1] = '\0';
         if (!closed)
-            return false;
+            return NO_SERVER;
         end++;
     }
     if (*end == ':') {
         *end = '\0';
         port = end + 1;
     }
-    if (host[0] == '\0' || strlen(host) >= sizeof ret->host || parse_port(port) == 0)
-        return false;
+    if (host[0] == '\0' || strlen(host) >= sizeof ret->host)
+        return NO_SERVER;
+    if (parse_port(port) == 0)
+        return port[strspn(port, "0123456789")] == '\0' ? HF_SERVER_BAD_PORT : NO_SERVER;
     snprintf(ret->host, sizeof ret->host, "%s", host);
     snprintf(ret->port, sizeof ret->port, "%u", parse_port(port));
-    return true;
+    return NULL;
 }
 
 int hf_servers_parse(char *text, const char *port, struct hf_server *ret, size_t max,
@@ -67,8 +71,9 @@ int hf_servers_parse(char *text, const char *port, struct hf_server *ret, size_t
          part = strtok_r(NULL, ",", &rest)) {
         if (count == max)
             return hf_param_complain(errmsg, "too many servers, from", part, advice);
-        if (!parse_server(part, port, &ret[count++]))
-            return hf_param_complain(errmsg, "no host and port in what starts with", part,
+        const char *wrong = parse_server(part, port, &ret[count++]);
+        if (wrong != NULL)
+            return hf_param_complain(errmsg, wrong, part,
                                      "write host:port, and [host]:port for IPv6");
     }
     return (int)count;

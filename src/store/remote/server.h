@@ -7,6 +7,9 @@
 
 #define HF_SERVERS_MAX 32 /* of one store */
 
+/* For hf_param_complain(); the text of a port may be a password, and is not shown. */
+#define HF_SERVER_BAD_PORT "no port from 1 to 65535 follows"
+
 struct hf_server {
     char host[256]; /* a name or an address; or the path of a Unix socket */
     char port[6];   /* "": it is a path */

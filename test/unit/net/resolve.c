@@ -176,12 +176,10 @@ static void test_an_unknown_name(void **state)
 {
     struct hf_address  found[HF_RESOLVE_MAX];
     struct hf_resolve *resolve = start(NO_HOST);
-    const char         expected[] = "cannot find host \"" NO_HOST "\": ";
 
     (void)state;
     assert_int_equal(await(resolve, found), HF_EDOWN);
-    assert_memory_equal(hf_resolve_error(resolve), expected, strlen(expected));
-    assert_true(strlen(hf_resolve_error(resolve)) > strlen(expected));
+    assert_true(strlen(hf_resolve_error(resolve)) > 0);
     hf_resolve_free(resolve);
     await_alone();
 }
@@ -284,8 +282,7 @@ static void test_no_descriptor_is_left(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(hf_resolve_fd(resolve), -1);
     assert_int_equal(hf_resolve_get(resolve, &found, 1), HF_EDOWN);
-    assert_string_equal(hf_resolve_error(resolve),
-                        "cannot find host \"localhost\": Too many open files");
+    assert_string_equal(hf_resolve_error(resolve), "Too many open files");
     hf_resolve_free(resolve);
 }
 

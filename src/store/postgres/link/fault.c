@@ -145,8 +145,14 @@ enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (message == NULL)
         message = PQresultErrorMessage(result);
-    enum hf_served_fault fault =
-        hf_pg_fault_text(state != NULL ? state : "", message, text, sizeof text);
+    if (state == NULL)
+        state = "";
+    enum hf_served_fault fault = hf_pg_fault_text(state, message, text, sizeof text);
+    size_t               used = strlen(text);
+    if (pg->dial.phase == HF_DIAL_GREETING && strcmp(state, "42501") == 0)
+        snprintf(text + used, sizeof text - used,
+                 "; an administrator gives a role its rights by the output of `holdfast "
+                 "init --print --grant ROLE --url postgres:`");
     hf_dial_say(&pg->dial, text);
     return fault;
 }

@@ -28,7 +28,8 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
         hf_dial_refuse(
             &pg->dial, HF_EDENIED,
             "has no schema \"holdfast\" for us, and we may not make it: let an "
-            "administrator run the output of `holdfast init --print`");
+            "administrator run the output of `holdfast init --print --grant ROLE --url "
+            "postgres:`");
     } else if (!hf_pg_session_failed(pg, result, hf_pg_hello)) {
         hf_pg_hello(pg);
     }

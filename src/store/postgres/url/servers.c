@@ -52,7 +52,7 @@ static int next_server(struct hf_pg_config *ret, const char **host, const char *
                                  "write a shorter one");
     if (!next_part(port, server->port, sizeof server->port) || !is_port(server->port))
         return hf_param_complain(/* without the text: it may be a password */
-                                 errmsg, "no port follows", server->host,
+                                 errmsg, HF_SERVER_BAD_PORT, server->host,
                                  "write host:5432; in a password %2F for / and %3A for :");
     return 0;
 }

@@ -69,13 +69,14 @@ static void report_identity(const struct hf_pg *pg, const struct hf_pg_diagnose 
 {
     bool super = hf_pg_fact_is(diagnose, "super", "t");
 
-    hf_finding_add(list, super ? HF_WARNING : HF_FINE, "identity",
-                   super
-                       ? "have a role for locks alone: holdfast init --print --grant ROLE"
-                       : NULL,
-                   "user %s%s%s; database %s", hf_pg_fact(diagnose, "user_name"),
-                   PQconnectionUsedPassword(pg->link.conn) ? ", by password" : "",
-                   super ? ", a superuser" : "", hf_pg_fact(diagnose, "database"));
+    hf_finding_add(
+        list, super ? HF_WARNING : HF_FINE, "identity",
+        super
+            ? "have a role for locks alone: holdfast init --print --grant ROLE --url postgres:"
+            : NULL,
+        "user %s%s%s; database %s", hf_pg_fact(diagnose, "user_name"),
+        PQconnectionUsedPassword(pg->link.conn) ? ", by password" : "",
+        super ? ", a superuser" : "", hf_pg_fact(diagnose, "database"));
 }
 
 static void report_encryption(const struct hf_pg *pg, struct hf_finding_list *list)

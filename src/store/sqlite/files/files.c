@@ -49,12 +49,23 @@ static bool below(const char *path, const char *top)
            (path[length] == '/' || path[length] == '\0');
 }
 
-/* Below the user's own folders we make all missing ones.  Elsewhere only the last one: a
- * mistyped path should not grow a tree. */
+static bool has_parent(const char *folder)
+{
+    char parent[HF_SQ_PATH];
+
+    hf_sq_folder_of(folder, parent);
+    return access(parent, F_OK) == 0;
+}
+
+/* Below the user's own folders we make all missing ones.  Elsewhere only the last one, and
+ * none at the top: a mistyped path, or HOME, should not grow a tree. */
 static bool is_below_home(const char *folder)
 {
     char *home = hf_home(), *state = hf_state_home();
-    bool  is = below(folder, home) || below(folder, state);
+    bool  has_home = home != NULL && access(home, F_OK) == 0;
+    bool  in_home = has_home && state != NULL && strncmp(state, home, strlen(home)) == 0;
+    bool  is = (has_home && below(folder, home)) ||
+              (below(folder, state) && (in_home || has_parent(state)));
 
     free(home);
     free(state);
@@ -63,11 +74,11 @@ static bool is_below_home(const char *folder)
 
 static bool may_make(const struct hf_sq_files *files)
 {
-    char parent[HF_SQ_PATH];
+    bool top = strrchr(files->folder, '/') == files->folder;
 
-    hf_sq_folder_of(files->folder, parent);
-    return access(parent, F_OK) == 0 ||
-           (!files->group_given && is_below_home(files->folder));
+    if (files->group_given)
+        return has_parent(files->folder);
+    return (has_parent(files->folder) && !top) || is_below_home(files->folder);
 }
 
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)

@@ -262,12 +262,23 @@ static int read_entries(struct hf_sq *sq, struct hf_req *req)
     return 0;
 }
 
+/* A file that nobody has made yet will keep one. */
+static int read_nothing(struct hf_req *req)
+{
+    req->entry = NULL;
+    req->entries = 0;
+    req->stamp = 0;
+    return 0;
+}
+
 /* First sweep, so that the loss of dead clients is in the history. */
 int hf_sq_history(struct hf_sq *sq, struct hf_req *req)
 {
     int r = hf_sq_connect(sq, false);
+    if (r == HF_ENOTFOUND)
+        return sq->keep == 0 ? fail_no_history(sq) : read_nothing(req);
     if (r < 0)
-        return r == HF_ENOTFOUND ? fail_no_history(sq) : r;
+        return r;
     if (!hf_sq_is_current(sq))
         return HF_SQ_STALE;
     if (sq->header.kept == 0)

@@ -115,6 +115,8 @@ static void test_bad_ones(void **state)
     refused("mariadb://ana:secret@", "no server");
     refused("mariadb://ana:secret@/shop", "no server");
     refused("mariadb://ana:secret@db1:x/shop", "no host and port");
+    refused("mariadb://ana:secret@db1:99999/shop",
+            "no port from 1 to 65535 follows \"db1\"");
     refused("mariadb://ana@db1/sh`op", "bad database name");
     refused("mariadb://ana@db1/a/b", "bad database name");
     refused(
