@@ -122,4 +122,24 @@ def a_session_that_ends_during_an_enter_leaves_no_place():
     there.drop()
 
 
+@case
+def a_downgrade_waits_while_its_place_becomes_one_of_another_line():
+    """Only a client that wants to forge totals uses an id again meanwhile, on a second connection."""
+    there = space()
+    a, b, c = there.session(), there.session(), there.session()
+    for session in (a, b, c):
+        session.enter(1, "m")
+    b.enter(2, "n", 2, 2)
+    with in_progress(there, "m") as link:
+        stuck = Stuck(there, "downgrade", b.sid, b.connection, 1, 1)
+        link.call("DELETE FROM hf_place WHERE sid = ? AND id = 1", b.sid)
+        link.run("UPDATE hf_line SET waiting = 1 WHERE name = 'm'")
+        link.call("UPDATE hf_place SET id = 1 WHERE sid = ? AND id = 2", b.sid)
+        link.run("COMMIT")
+    stuck.answer()
+    assert a.read(1).state == "g" and c.read(1).state == "w", "two holders"
+    assert wrong_totals(there) == 0
+    there.drop()
+
+
 main()

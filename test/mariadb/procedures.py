@@ -36,6 +36,8 @@ def a_long_name_is_refused_and_never_cut():
     there.link.run("SET sql_mode = ''")  # would cut it; that of a procedure is the one of its CREATE
     fails(1644, a.enter, 1, "x" * 256)
     fails(1644, a.enter, 1, "")
+    fails(1644, a.enter, 1, "x\0y")  # clients would take it for x
+    fails(1644, a.call, "watch_line", "x\0y", 0, 0)
     fails(1644, a.enter, 1, "x", 3, 2)
     fails(1644, a.enter, 1, "x", note="n" * 8193)
     assert len(rows(there.link, "list", None)) == 1

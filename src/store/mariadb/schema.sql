@@ -222,8 +222,8 @@ BEGIN
             - 122192928000000000) DIV 10;
 END //
 
--- A call has to be a transaction of its own.  A definer with all rights could write in spite of
--- read_only.
+-- A call has to be a transaction of its own, even one that only reads: a SERIALIZABLE transaction
+-- would keep what it has read locked.  A definer with all rights could write in spite of read_only.
 CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_refuse() SQL SECURITY INVOKER
 BEGIN
     IF @@read_only THEN
@@ -264,9 +264,9 @@ CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_check_shape(
     p_name LONGBLOB, p_weight BIGINT, p_capacity BIGINT, p_note LONGBLOB, p_grant_secret LONGBLOB)
     SQL SECURITY INVOKER
 BEGIN
-    IF (LENGTH(p_name) BETWEEN 1 AND 255 AND p_weight BETWEEN 1 AND p_capacity AND
-        p_capacity <= 4294967295 AND LENGTH(p_note) <= 8192 AND LENGTH(p_grant_secret) <= 64)
-        IS NOT TRUE THEN
+    IF (LENGTH(p_name) BETWEEN 1 AND 255 AND LOCATE(0x00, p_name) = 0 AND
+        p_weight BETWEEN 1 AND p_capacity AND p_capacity <= 4294967295 AND
+        LENGTH(p_note) <= 8192 AND LENGTH(p_grant_secret) <= 64) IS NOT TRUE THEN
         SIGNAL SQLSTATE 'HF007' SET MESSAGE_TEXT = 'the name, weight, capacity or note is invalid';
     END IF;
 END //
@@ -773,6 +773,7 @@ BEGIN
     DECLARE v_pair VARBINARY(64);
     DECLARE v_number, v_age BIGINT;
     DECLARE v_ended, v_count INT DEFAULT 0;
+    IF @@in_transaction OR NOT @@autocommit THEN CALL hf_refuse(); END IF;
     CALL hf_find_era(v_era);
     WHILE p_drawn <> '' AND p_era = v_era AND v_count < 100 DO
         SET v_pair = SUBSTRING_INDEX(p_drawn, ',', 1);
@@ -858,6 +859,7 @@ END //
 CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_sweep(p_most INT) SQL SECURITY DEFINER
 BEGIN
     DECLARE v_log, v_count INT DEFAULT 0;
+    IF @@in_transaction OR NOT @@autocommit THEN CALL hf_refuse(); END IF;
     SELECT log INTO v_log FROM hf_log;
     IF v_log > 0 THEN
         SELECT hf_tend_log() INTO v_log;
@@ -1033,11 +1035,12 @@ BEGIN
     IF v_code <> 0 THEN
         RETURN CONCAT_WS(' ', v_code, '-');
     END IF;
-    SELECT name INTO v_name FROM hf_place WHERE sid = p_sid AND id = p_id; -- it never changes
+    SELECT name INTO v_name FROM hf_place WHERE sid = p_sid AND id = p_id;
     SELECT used, holders, waiting INTO v_used, v_holders, v_waiting FROM hf_line
     WHERE name = v_name FOR UPDATE;
-    SELECT state, weight INTO v_state, v_weight FROM hf_place WHERE sid = p_sid AND id = p_id
-    FOR UPDATE;
+    -- With its name: by now the caller may have another place of that id, in another line.
+    SELECT state, weight INTO v_state, v_weight FROM hf_place
+    WHERE sid = p_sid AND id = p_id AND name = v_name FOR UPDATE;
     IF v_state IN ('g', 'w') AND p_weight < v_weight THEN
         CALL hf_check_shape(v_name, p_weight, v_weight, '', '');
         UPDATE hf_place SET weight = p_weight WHERE sid = p_sid AND id = p_id;
@@ -1299,6 +1302,7 @@ END //
 -- ttl are those of the place's session.  One statement, so all rows are of the same moment.
 CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_list(p_name LONGBLOB) SQL SECURITY DEFINER
 BEGIN
+    IF @@in_transaction OR NOT @@autocommit THEN CALL hf_refuse(); END IF;
     SELECT 0, COALESCE((SELECT changes FROM hf_line WHERE name = p_name), 1), NULL, NULL, NULL, NULL,
            NULL, NULL, NULL, NULL, NULL, NULL, NULL
     UNION ALL
@@ -1313,6 +1317,7 @@ END //
 CREATE OR REPLACE DEFINER = holdfast@localhost PROCEDURE hf_overview(p_name LONGBLOB)
     SQL SECURITY DEFINER
 BEGIN
+    IF @@in_transaction OR NOT @@autocommit THEN CALL hf_refuse(); END IF;
     SELECT 0, (SELECT COUNT(*) FROM hf_session),
         (SELECT COUNT(*) FROM hf_place WHERE state = 'g'),
         (SELECT COUNT(*) FROM hf_place WHERE state = 'w'),
@@ -1370,6 +1375,7 @@ BEGIN
     DECLARE v_end INT DEFAULT 0;
     DECLARE names CURSOR FOR SELECT name FROM hf_line UNION SELECT name FROM hf_place;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+    IF @@in_transaction OR NOT @@autocommit THEN CALL hf_refuse(); END IF;
     OPEN names;
     FETCH names INTO v_name;
     WHILE NOT v_end DO
