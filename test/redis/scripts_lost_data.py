@@ -81,6 +81,8 @@ def a_client_that_dies_while_it_looks_blocks_nobody():
     assert a.hello(grace=None)[7] == 1 and there.fields()["grace"]
     there.kill(a)
     assert look.hello(read_only=True)[7] == 1
+    found = look.diagnose()
+    assert (found[4], found[13]) == (0, 2), "nobody knows yet how long it takes"
     assert b.hello()[2::5] == [0, 0]
     assert b.enter(1, "m").state == "g"
     assert look.hello(read_only=True)[7] == 0
@@ -356,6 +358,40 @@ def a_semaphore_is_reclaimed_up_to_its_capacity():
     assert c.read(1, "s").state == "-" and c.read(2, "t").state == "g"
     assert a.leave(2, "s") == [0, 0], "what was given back fits again"
     assert c.reclaim((3, over, "5", "s", "")) == [0, 1, 1] and c.read(3, "s").state == "g"
+
+
+@case
+def who_comes_back_forbids_another_kind():
+    """c asks for another kind while there are no data that forbid it, before those of before are back."""
+    for other in ("5", str(MANY)):
+        there = space()
+        a, b, c = sessions(there, 3)
+        held, waiting = a.enter(1, "m"), b.enter(1, "m")
+        there.lose()
+        c.hello(grace=TTL)
+        assert c.enter(1, "m", int(other) - 1, other).state == "w"
+        there.messages(numbered=False)
+        b.come_back((1, waiting, "1", "m", ""))
+        assert there.messages(numbered=False) == [(c.sid, "b 1")]
+        a.come_back((1, held, "1", "m", ""))
+        assert c.enter(1, "m", 1, other).state == "-" and c.enter(2, "m", 1, other).code == 4
+        there.end_grace()
+        assert c.enter(3, "m", 1, other).code == 4 and there.holders("m") == [f"{a.sid}:1"]
+        assert a.leave(1, "m") == [0, 0] and there.holders("m") == [f"{b.sid}:1"]
+        assert b.leave(1, "m") == [0, 0] and c.enter(4, "m", 1, other).state == "g"
+
+
+@case
+def a_holder_of_another_kind_does_not_come_back_beside_one():
+    there = space()
+    a, c = sessions(there)
+    held = a.enter(1, "m")
+    there.lose()
+    a.come_back((1, held, "1", "m", ""))
+    c.come_back((1, held._replace(slot=0), "5", "m", ""), (2, held._replace(state="w"), "5", "m", ""))
+    assert there.holders("m") == [f"{a.sid}:1"] and c.read(1, "m").state == c.read(2, "m").state == "-"
+    there.end_grace()
+    assert a.leave(1, "m") == [0, 0] and not there.members("h")
 
 
 @case

@@ -7,7 +7,7 @@
 --      first client that locks begins a grace period: 1 it does, 2 canaries tell }
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'grace', 'read_only')
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'grace', 'read_only', 'blank')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], grace = f[4] }
@@ -27,6 +27,9 @@ if name then
 end
 local longest, whose = longest_lease()
 local place = whose and places_of(whose, 1)[1]
-return { 0, count('e'), count('h'), count('q'), grace_left(), tonumber(longest), head.last,
-         f[1], holders, waiters, fmt('%.0f', now), foreign,
-         call('HGET', state, 't\n' .. sub(place or '', 2)) or '', f[5] == 'kept' and 1 or f[5] and 2 or 0 }
+-- A blank epoch lasts until somebody has looked for canaries.
+local left = f[6] and 0 or grace_left()
+local next_grace = f[5] == 'kept' and 1 or (f[5] or f[6]) and 2 or 0
+return { 0, count('e'), count('h'), count('q'), left, tonumber(longest), head.last, f[1], holders,
+         waiters, fmt('%.0f', now), foreign, call('HGET', state, 't\n' .. sub(place or '', 2)) or '',
+         next_grace }

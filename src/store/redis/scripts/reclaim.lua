@@ -40,6 +40,23 @@ local function may_come_back(p, owner, line)
   return line.used <= free
 end
 
+-- Without data, nothing kept a client from asking for another kind before we came back.  Who was
+-- there before wins, unless a holder of that kind has come back; those who wait ask again.
+local function is_of_other_kind(p, owner, line)
+  if line.kind == p.kind then return false end
+  if weight_back(p.name, owner) > 0 then return true end
+  for _, m in ipairs(call('ZRANGEBYLEX', order, range('q', p.name))) do
+    local other = match(m, '(%x+:%d+)$')
+    local waiter = parse_place(call('HGET', state, 't\n' .. other))
+    if other ~= owner and waiter.kind ~= p.kind then
+      take_away(waiter, other)
+      send_message(sub(other, 1, 16), 'b ' .. sub(other, 18))
+    end
+  end
+  line.kind, line.used = p.kind, 0
+  return false
+end
+
 local function put(p, owner, text, grant_secret)
   if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
   call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
@@ -61,7 +78,8 @@ for i = 6, #ARGV, 10 do
   if not broken and tonumber(p.seq) > 0 then
     local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
     line.epoch = '0' -- it is counted after the grace period
-    broken = p.state == 'g' and not may_come_back(p, owner, line)
+    broken = is_of_other_kind(p, owner, line) or
+             (p.state == 'g' and not may_come_back(p, owner, line))
     if not broken then
       if p.state == 'g' then line.used = line.used + p.weight end
       call('HSET', state, 'l\n' .. p.name, line_text(line))
