@@ -14,7 +14,7 @@ struct lock {
     size_t                  waiters;
     const struct hf_entry *holder; /* the first, or a note why there is none; NULL: nobody
                                        holds it at present */
-    size_t                  holder_at; /* index of the first holder */
+    size_t                 holder_at; /* index of the first holder */
     int64_t waits_since; /* when the longest wait began, us since 1970; 0: nobody waits */
     int64_t seen;        /* when `left_ms` was read */
     uint64_t version;    /* of struct locks, when this lock changed */

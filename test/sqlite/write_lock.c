@@ -77,12 +77,39 @@ static void request_waits_for_busy_writers(void **state)
     assert_true(took > HF_SEC);
 }
 
+/* While we lose the processor, the one that writes may have lost it, too. */
+static void time_without_the_processor_does_not_count(void **state)
+{
+    struct player  player;
+    struct request request = { .req = { .op = HF_ENTER, .name = "x", .note = "" } };
+
+    temp = *state;
+    player_open(&player);
+    assert_int_equal(leave(&player, "x", enter(&player, "x", MUTEX, &request)), 0);
+    int fd = take_write_lock(temp);
+    request = (struct request){ .req = { .op = HF_ENTER, .name = "x", .note = "" } };
+    request.req.id = ++player.ids;
+    request.req.shape = MUTEX;
+    request.req.only_free = true;
+    player_submit(&player, &request);
+    for (int i = 0; i < 4; i++) {
+        player_turn(&player, 0);
+        assert_int_equal(request.answers, 0);
+        usleep(300000);
+    }
+    close(fd);
+    assert_true(player_await(&player, &request, 5000));
+    assert_int_equal(request.req.status, 0);
+    player_close(&player);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_setup, temp_teardown)
     const struct CMUnitTest tests[] = {
         TEST(request_fails_if_one_process_keeps_the_lock),
         TEST(request_waits_for_busy_writers),
+        TEST(time_without_the_processor_does_not_count),
     };
 #undef TEST
 

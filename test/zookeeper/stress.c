@@ -20,14 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MANY     4 /* sessions with four seats each */
-#define SESSIONS 6 /* the others have one each */
-#define SEATS    18
-#define QUERIES  4
+#define MANY        4 /* sessions with four seats each */
+#define SESSIONS    6 /* the others have one each */
+#define SEATS       18
+#define QUERIES     4
 #define SLOTS       3 /* of the semaphore */
 #define draw(below) ((unsigned)(hf_random_next(&seed) % (below)))
-#define STEPS    2000
-#define LIMIT_MS 60000
+#define STEPS       2000
+#define LIMIT_MS    60000
 
 enum state { IDLE, ENTERING, WAITING, LOOKING, HELD, DOWNGRADING, LEAVING };
 

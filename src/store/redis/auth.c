@@ -44,7 +44,7 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
         char line[AUTH_MAX + 2] = "";
         if ((ret->auth = strdup(file)) == NULL)
             return HF_ENOMEM;
-        int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
+        int r = hf_param_read_auth(file, line, sizeof line, errmsg);
         if (r == 0)
             r = take_credentials(ret, line, true, errmsg, file);
         explicit_bzero(line, sizeof line);

@@ -49,6 +49,7 @@ struct hf_sq {
     bool    can_retry;    /* the current request may wait for the write lock again */
     bool    fail_soon;    /* ... but not for long; see write.c */
     hf_time locked_since; /* when we first found it taken; 0: it is not */
+    hf_time locked_for;   /* how long we have waited for it since then; see write.c */
 
     struct hf_sq_files  files;
     struct hf_sq_live   live;

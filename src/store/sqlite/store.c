@@ -139,7 +139,7 @@ static hf_time next_wake(const struct hf_sq *sq)
     if (sq->to_end.sid != 0)
         return sq->now + (sq->base.refusal != 0 ? RETRY_PAUSE : HF_MS);
     if (sq->waiting.first != NULL)
-        return sq->locked_since != 0 ? sq->now + HF_MS : 0;
+        return sq->locked_since != 0 ? sq->now + hf_sq_write_lock_pause(sq) : 0;
     if (sq->store_watch.next_check < next)
         next = sq->store_watch.next_check;
     if (sq->line_check < next)

@@ -102,8 +102,8 @@ struct hf_redis_messages {
     unsigned             put_off; /* see store.c */
 };
 
-void    hf_redis_messages_init(struct hf_redis *redis, uint64_t seed);
-void    hf_redis_messages_run(struct hf_redis *redis, bool readable);
+void hf_redis_messages_init(struct hf_redis *redis, uint64_t seed);
+void hf_redis_messages_run(struct hf_redis *redis, bool readable);
 /* Read what is there: it may say that a place was taken from us. */
 void    hf_redis_messages_drain(struct hf_redis *redis);
 void    hf_redis_messages_close(struct hf_redis *redis);

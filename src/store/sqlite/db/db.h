@@ -3,6 +3,7 @@
 #ifndef HF_SQLITE_DB_H
 #define HF_SQLITE_DB_H
 
+#include "base/clock.h"
 #include "store/sqlite/files/files.h"
 
 #include <sqlite3.h>
@@ -62,6 +63,9 @@ struct hf_sq_db {
 /* Take the write lock.  HF_SQ_LOCKED: another process has it; retry the request later.
  * HF_EDOWN: that process must have been stopped. */
 int hf_sq_write_lock(struct hf_sq *sq);
+
+/* How long to wait before the next attempt. */
+hf_time hf_sq_write_lock_pause(const struct hf_sq *sq);
 
 /* begin() takes the write lock; commit() and abort() release it.  commit() also sends
  * the wake-ups; if it fails, it has aborted.  end() commits if `r`, the result so far,

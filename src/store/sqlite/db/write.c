@@ -56,6 +56,15 @@ static bool was_free(const struct hf_sq *sq, hf_time since)
                hf_wall_us() - (hf_now() - since) * 1000 / HF_MS;
 }
 
+/* The longer it is taken, the rarer we look: a crowd that looks all the time keeps the
+ * writer from the processor. */
+hf_time hf_sq_write_lock_pause(const struct hf_sq *sq)
+{
+    return HF_MS + sq->locked_for / 4;
+}
+
+/* Counts the time that we meant to wait, not the time that it took: where we lose the
+ * processor, the writer does, too. */
 int hf_sq_write_lock(struct hf_sq *sq)
 {
     hf_time patience = sq->can_retry || sq->locked_since != 0 ? WAIT_SHORT : WAIT_LONG;
@@ -66,14 +75,16 @@ int hf_sq_write_lock(struct hf_sq *sq)
     }
     if (errno != EWOULDBLOCK)
         return hf_sq_files_fault(errno, "lock", sq->files.live, sq->base.errmsg);
-    hf_time now = hf_now();
-    if (sq->locked_since == 0 || was_free(sq, sq->locked_since))
-        sq->locked_since = now;
-    if (sq->can_retry && now - sq->locked_since < (sq->fail_soon ? WAIT_LONG : TOO_LONG))
+    if (sq->locked_since == 0 || was_free(sq, sq->locked_since)) {
+        sq->locked_since = hf_now();
+        sq->locked_for = 0;
+    }
+    sq->locked_for += patience + hf_sq_write_lock_pause(sq);
+    if (sq->can_retry && sq->locked_for < (sq->fail_soon ? WAIT_LONG : TOO_LONG))
         return HF_SQ_LOCKED;
     return hf_sq_fail(sq, HF_EDOWN,
                       "%.120s is not answering: a process that writes to it was "
-                      "stopped, or waits for the disk",
+                      "stopped, or waits for the disk or the processor",
                       sq->files.db);
 }
 

@@ -63,9 +63,8 @@ static bool is_below_home(const char *folder)
 {
     char *home = hf_home(), *state = hf_state_home();
     bool  has_home = home != NULL && access(home, F_OK) == 0;
-    bool  in_home = has_home && state != NULL && strncmp(state, home, strlen(home)) == 0;
     bool  is = (has_home && below(folder, home)) ||
-              (below(folder, state) && (in_home || has_parent(state)));
+              (below(folder, state) && (home == NULL || !below(state, home)));
 
     free(home);
     free(state);

@@ -90,7 +90,7 @@ void hf_sq_live_close(struct hf_sq_live *live)
 /* ---- The write lock ---------------------------------------------------------- */
 
 #define SPINS       16
-#define LONGEST_NAP 200000 /* ns */
+#define LONGEST_NAP 1000000 /* ns */
 
 /* Writers keep it for some ten microseconds, so first we only yield, then we sleep for
  * short times.  A blocking flock() would never return if the process that has it was
