@@ -92,7 +92,7 @@ static void time_without_the_processor_does_not_count(void **state)
     request.req.shape = MUTEX;
     request.req.only_free = true;
     player_submit(&player, &request);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         player_turn(&player, 0);
         assert_int_equal(request.answers, 0);
         usleep(300000);
