@@ -242,6 +242,23 @@ def no_call_leaves_rows_locked_for_the_transaction_of_its_caller():
     there.drop()
 
 
+@case
+def a_look_for_messages_that_is_killed_keeps_none_from_being_sent():
+    """Above READ COMMITTED it locks gaps, for all sessions; then it waits for a change in progress."""
+    there = space()
+    a, b = there.session(), there.session()
+    with there.connect() as other, there.server.connect(there.database) as link:
+        other.run("SET innodb_lock_wait_timeout = 1; START TRANSACTION")
+        other.call("INSERT INTO hf_changed VALUES (?, 'x', 1)", a.sid)
+        for begin in ("SET autocommit = 0", "SET autocommit = 1; START TRANSACTION"):
+            link.run(f"SET tx_isolation = 'REPEATABLE-READ'; {begin}")
+            call = f"SET STATEMENT max_statement_time = 0.3 FOR CALL hf_await('{a.sid}', 0, 1)"
+            assert attempt_text(link, call) == 1969
+            other.call("INSERT INTO hf_message VALUES (?, UUID_SHORT(), 'g')", b.sid)
+            link.run("ROLLBACK")
+    there.drop()
+
+
 # ---- Rights
 
 

@@ -695,6 +695,9 @@ BEGIN
     DECLARE v_other, v_there BIGINT DEFAULT NULL;
     DECLARE v_news, v_slept INT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR 1094, 1095 BEGIN END;
+    -- Killed between two looks, a transaction of the caller would keep what the first one locked.
+    ROLLBACK AND NO CHAIN NO RELEASE;
+    SET autocommit = 1;
     SET v_other = IS_USED_LOCK(v_me);
     IF NOT v_other <=> CONNECTION_ID() THEN
         IF v_other IS NOT NULL THEN
@@ -711,7 +714,6 @@ BEGIN
         SELECT 1 INTO v_news FROM hf_changed WHERE sid = p_sid LIMIT 1 LOCK IN SHARE MODE;
     END IF;
     SELECT connection INTO v_there FROM hf_session WHERE sid = p_sid;
-    ROLLBACK AND NO CHAIN NO RELEASE; -- with autocommit = 0 there would be locks
     IF v_there IS NOT NULL AND NOT v_news THEN
         SET v_slept = 1;
         IF GET_LOCK(CONCAT('holdfast.', p_sid), p_milliseconds / 1000) THEN
