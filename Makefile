@@ -21,7 +21,7 @@
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make test-go    the tests of bindings/go, if Go is installed
 #   make models     check the models of model/ with Spin: ARGS='queue broken'
-#   make mutants    prove that the tests find bugs: 190, one after the other
+#   make mutants    prove that the tests find bugs: 191, one after the other
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make uninstall  with the same: removes what was installed, and no locks

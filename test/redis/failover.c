@@ -1,7 +1,7 @@
 /* failover.c - a replica is promoted by hand, with or without the latest writes.
  *
  * Never two holders; the holder reclaims the lock and keeps it; tokens rise.  With replicas=1
- * nobody holds a lock whose grant no replica has.
+ * nobody holds a lock whose grant no replica has, and no break succeeds that no replica has.
  */
 /* needs: pair */
 #include "lib/promise.h"
@@ -256,6 +256,28 @@ static void a_stopped_replica_fails_the_acquire(void **state)
     actor_close(&b);
 }
 
+/* A break is there at once; if no replica has it, a failover may undo it. */
+static void a_break_counts_once_a_replica_has_it(void **state)
+{
+    static struct actor a, b;
+
+    (void)state;
+    open_careful(&a, "unheard");
+    open_careful(&b, "unheard");
+    check_token(actor_take(&a));
+    assert_int_equal(hf_break(b.client, "unheard", hf_token(a.lock), -1), 0);
+    assert_int_equal(actor_release(&a), HF_ELOST);
+    check_token(actor_take(&a));
+    cut_off_replica();
+    assert_int_equal(hf_break(b.client, "unheard", hf_token(a.lock), -1), HF_ESTORE);
+    print_message("# %s\n", hf_errmsg(b.client));
+    assert_non_null(strstr(hf_errmsg(b.client), "0 of 1 replicas have the break"));
+    assert_int_equal(actor_release(&a), HF_ELOST);
+    server_await("unheard", 0, 0);
+    actor_close(&a);
+    actor_close(&b);
+}
+
 /* Interrupt a WAIT, as a server that becomes a replica does.  False: there is none. */
 static bool unblock_waiting(void)
 {
@@ -324,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup(a_newcomer_waits_on_an_empty_new_master, set_up),
         cmocka_unit_test_setup(without_a_replica_nothing_is_granted, set_up),
         cmocka_unit_test_setup(a_stopped_replica_fails_the_acquire, set_up),
+        cmocka_unit_test_setup(a_break_counts_once_a_replica_has_it, set_up),
         cmocka_unit_test_setup(an_interrupted_wait_is_retried, set_up),
         cmocka_unit_test_setup(a_replicated_grant_survives_without_reclaim, set_up),
     };

@@ -1,7 +1,7 @@
 /* inner.h - the Redis store as a whole: what its files share.
  *
  *   store.c     process, open, close          task.c      a verb becomes a script call
- *   config.c auth.c  what the URL says        replicas.c  grants that replicas confirm
+ *   config.c auth.c  what the URL says        replicas.c  what replicas confirm
  *   wire/       servers, connections, commands (wire.h)
  *   session/    our session, and data that the server lost (session.h)
  *   scripts/    the Lua scripts, and how one is called (script.h)
@@ -44,7 +44,7 @@ bool hf_redis_place_parse(char *text, struct hf_place *ret);
 
 /* ---- replicas.c --------------------------------------------------------------- */
 
-/* Answer once enough replicas have the grant. */
+/* Answer once enough replicas have the grant, or the break. */
 void hf_redis_replicas_wait(struct hf_served_task *task);
 
 struct hf_redis {

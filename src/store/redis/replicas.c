@@ -1,9 +1,10 @@
-/* replicas.c - with replicas=n, a grant counts only once n replicas have it.
+/* replicas.c - with replicas=n, a grant or a break counts only once n replicas have it.
  *
  * WAIT returns how many replicas have everything that this connection wrote before.  So
  * the last write on it must not be older than the grant: it is either the ENTER that
  * was granted, or a read that also writes (see task.c).  If too few replicas answer,
- * the request fails, and the client gives the place up.
+ * the request fails, and the client gives the place up.  A break is itself that write.  It
+ * stays where it was made, but a replica that takes over may not know of it.
  */
 #include "store/redis/inner.h"
 
@@ -12,15 +13,16 @@
 
 static void too_few(struct hf_redis *redis, struct hf_served_task *task, long long count)
 {
+    bool breaks = task->base.req->op == HF_BREAK;
     char server[300];
 
     assert(count < redis->config.replicas);
     hf_task_fail(
         &task->base, HF_ESTORE,
-        "Redis at %.100s: only %lld of %d replicas have the grant of \"%.60s\", so "
-        "it is given up",
+        "Redis at %.100s: only %lld of %d replicas have the %s of \"%.60s\", so %s",
         hf_dial_show(redis->remote.dial, server, sizeof server), count,
-        redis->config.replicas, task->base.req->name);
+        redis->config.replicas, breaks ? "break" : "grant", task->base.req->name,
+        breaks ? "a failover may undo it" : "it is given up");
 }
 
 static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -33,6 +35,8 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
         return;
     if (reply->type != REDIS_REPLY_INTEGER || reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0);
+    } else if (task->base.req->op == HF_BREAK) {
+        hf_task_finish(&task->base, 0);
     } else if (place == NULL) {
         hf_task_finish(&task->base,
                        HF_EDOWN); /* the place is gone, and so is the question */

@@ -206,8 +206,8 @@ struct hf_served_ops {
     void (*session_again)(struct hf_served *served);
     bool (*renew)(struct hf_served *served);
 
-    /* If the store `confirms`: the last answer granted this place.  Make sure that enough
-     * replicas have the grant, set `safe`, then call hf_served_show().  NULL: never. */
+    /* If the store `confirms`: the last answer was a grant or a BREAK.  Make sure that enough
+     * replicas have it.  Set `safe`, then hf_served_show(); or end the BREAK.  NULL: never. */
     void (*confirm)(struct hf_served_task *task);
 
     /* A line is watched: when to stop waiting for a message; 0: no such time. */
@@ -253,7 +253,7 @@ struct hf_served {
     unsigned                     places;
     uint64_t                     secret[HF_SERVED_SECRET_STOCK]; /* for the next places */
     unsigned                     secrets;                        /* left of them */
-    bool                         confirms;     /* a grant counts once replicas have it */
+    bool                         confirms;     /* grants and breaks wait for replicas */
     size_t                       line_watches; /* tasks with watches_line */
     struct hf_place             *listed;       /* of the LIST being answered */
     size_t                       listed_room;

@@ -92,10 +92,13 @@ void hf_served_leave(struct hf_served_task *task)
 
 static void on_found(struct hf_served_task *task, int code, const void *reply)
 {
-    const struct hf_req *req = task->base.req;
+    const struct hf_served *served = hf_served_of(task);
+    const struct hf_req    *req = task->base.req;
 
     (void)reply;
-    if (code == HF_SERVED_DONE)
+    if (code == HF_SERVED_DONE && req->op == HF_BREAK && served->confirms)
+        served->ops->confirm(task);
+    else if (code == HF_SERVED_DONE)
         hf_task_finish(&task->base, 0);
     else
         hf_task_fail(&task->base, req->op == HF_VERIFY ? HF_ELOST : HF_ENOTFOUND,
