@@ -138,7 +138,14 @@ class Client:
 
     def __del__(self) -> None:
         if getattr(self, "_as_parameter_", None):
-            quietly(self.close)
+            quietly(self._close_alone)
+
+    def _close_alone(self) -> None:
+        """Without references.  A lock that had the last one may be about to go, in the call that
+        called this: it needs the session until then, so only another thread can wait for that."""
+        self._close(0)
+        if self._session is not None and _sessions.get(self._address) is self._session:
+            threading.Thread(target=self.close, daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<holdfast.Client {'closed' if self.closed else self.url}>"

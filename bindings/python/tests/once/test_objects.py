@@ -180,6 +180,33 @@ while len(holdfast.inspect("exit")) < 2:
 """
 
 
+def test_a_client_that_goes_with_its_last_lock(tmp_path):
+    """The lock has the last reference to the client, or the only one; in any order."""
+    url = f"sqlite:{tmp_path}/last.db"
+    script = """if True:
+        import holdfast, sys, time
+        url = sys.argv[1]
+        with holdfast.Lock("a", client=holdfast.Client(url)) as lock:
+            pass
+        lock.acquire()
+        del lock
+        def local(first):
+            client = holdfast.Client(url)
+            lock = holdfast.Lock("b", client=client)
+            lock.acquire()
+            if first:
+                del client, lock
+        for first in (True, False, True):
+            local(first)
+        end = time.monotonic() + 20
+        while holdfast.inspect(url=url) and time.monotonic() < end:
+            time.sleep(0.01)
+        print(holdfast.inspect(url=url))
+        """
+    done = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n" and done.stderr == ""
+
+
 def test_statistics_of_a_client(tmp_path):
     with holdfast.Client(f"sqlite:{tmp_path}/counted.db") as client:
         for _ in range(2):
