@@ -101,6 +101,36 @@ static void test_a_thousand_turns_add_up(void **state)
     hf_close(client);
 }
 
+/* The release is the first to find out. */
+static void test_a_broken_lock_was_not_released(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client, *other = recipe_open();
+    struct hf_stats   stats;
+
+    (void)state;
+    options.flags = HF_NO_KEEPER;
+    assert_int_equal(hf_open(recipe_url(), &options, &client), 0);
+    struct hf_lock *lock = recipe_mutex(client, name);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
+    assert_int_equal(hf_release(lock), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
+    assert_int_equal(hf_break(other, name, hf_token(lock), RECIPE_LIMIT_MS), 0);
+    assert_int_equal(hf_release(lock), HF_ELOST);
+    hf_get_stats(lock, &stats, sizeof stats);
+    assert_int_equal(stats.acquired, 2);
+    assert_int_equal(stats.released, 1);
+    assert_int_equal(stats.lost, 1);
+    assert_int_equal(stats.broken, 1);
+    assert_int_equal(stats.hold.count, 2);
+    hf_get_all_stats(client, &stats, sizeof stats);
+    assert_int_equal(stats.lost, 1);
+    assert_int_equal(stats.hold.count, 2);
+    hf_close(client);
+    hf_close(other);
+}
+
 /* A program that was built when the struct was smaller. */
 static void test_a_smaller_struct_is_filled(void **state)
 {
@@ -123,6 +153,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thousand_turns_add_up),
+        cmocka_unit_test(test_a_broken_lock_was_not_released),
         cmocka_unit_test(test_a_smaller_struct_is_filled),
     };
 

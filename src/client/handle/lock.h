@@ -29,6 +29,7 @@ struct hf_counts {
     struct hf_stats stats;
     hf_time         wanted; /* since when it waits, or last waited */
     hf_time         held;   /* since when it is held, or was */
+    hf_time         left;   /* when its release began; 0: none is in progress */
     unsigned        losses; /* sessions that had been lost by then */
 };
 

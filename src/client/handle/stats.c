@@ -26,12 +26,6 @@ static void note_left(struct hf_stats *stats, hf_time until, hf_time now)
         stats->least_left = left;
 }
 
-/* Its place was gone, but its session lived. */
-static bool was_broken(const struct hf_lock *lock)
-{
-    return lock->job.hold.away && lock->counts.losses == lock->client->engine.losses;
-}
-
 void hf_stats_init(struct hf_stats *stats)
 {
     stats->least_left = INT64_MAX;
@@ -59,13 +53,13 @@ void hf_stats_publish(struct hf_client *client)
     client->stats.round_trip = client->engine.round_trip;
 }
 
-/* A handle that changes from one state to another, at a moment. */
+/* A handle that changes from one state to another. */
 struct change {
     enum hf_state before, after;
     int           why;
     hf_time       waited, held; /* for how long, if it did */
-    hf_time       until, now;
-    bool          broken;
+    bool          ends;         /* a hold: only the answer to a release tells how */
+    bool          lost, broken;
 };
 
 static void count(struct hf_stats *stats, const struct change *change)
@@ -76,15 +70,28 @@ static void count(struct hf_stats *stats, const struct change *change)
         stats->acquired++;
         hf_histogram_add(&stats->wait, change->waited);
     }
-    if (change->before == HF_HELD) {
-        note_left(stats, change->until, change->now);
+    if (change->ends) {
+        stats->released += !change->lost;
         hf_histogram_add(&stats->hold, change->held);
     }
-    if (change->after == HF_LOST) {
-        stats->lost++;
-        stats->broken += change->broken;
-    } else if (change->before == HF_HELD)
-        stats->released++;
+    stats->lost += change->lost;
+    stats->broken += change->broken;
+}
+
+/* Does a hold end, and how?  The place may be gone, and only the answer to the release
+ * tells: then the lock was lost. */
+static void end_hold(struct hf_lock *lock, struct change *change, hf_time now)
+{
+    struct hf_counts *counts = &lock->counts;
+    bool              answered = change->before == HF_LEAVING && counts->left != 0;
+
+    change->held = (answered ? counts->left : now) - counts->held;
+    change->ends = answered || (change->before == HF_HELD && change->after != HF_LEAVING);
+    change->lost = change->after == HF_LOST || (answered && change->why == HF_ELOST);
+    /* Its place was gone, but its session lived. */
+    change->broken = change->lost && (answered || lock->job.hold.away) &&
+                     counts->losses == lock->client->engine.losses;
+    counts->left = change->before == HF_HELD && change->after == HF_LEAVING ? now : 0;
 }
 
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
@@ -92,7 +99,7 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
 {
     struct hf_counts *counts = &lock->counts;
     struct hf_client *client = lock->client;
-    hf_time           now = hf_now();
+    hf_time           now = hf_now(), until = atomic_load(&client->alive_until);
 
     assert(before != after);
     assert(before != HF_LOST || after != HF_HELD); /* lost stays lost */
@@ -102,11 +109,12 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
         .why = why,
         /* An inner handle never waited. */
         .waited = before == HF_WAITING ? now - counts->wanted : 0,
-        .held = now - counts->held,
-        .until = atomic_load(&client->alive_until),
-        .now = now,
-        .broken = was_broken(lock),
     };
+    end_hold(lock, &change, now);
+    if (before == HF_HELD) {
+        note_left(&counts->stats, until, now);
+        note_left(&client->all_stats, until, now);
+    }
     count(&counts->stats, &change);
     count(&client->all_stats, &change);
     if (after == HF_WAITING)
