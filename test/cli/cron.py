@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""cron.py - the lines for a crontab in README and docs/jobs.md, read by a real cron, in a file
+"""cron.py - the lines for a crontab in docs/jobs.md, read by a real cron, in a file
 system of its own."""
 import re
 from hf import *
@@ -25,9 +25,9 @@ install -m 600 -o ana "$D/crontab.ana" /var/spool/cron/crontabs/ana
 '''
 
 
-def line(page="README.md", number=1):
-    """A line for a crontab, README's second; at once, not at night."""
-    lines = re.findall(r"^0 [34] \* \* \*  (.*)$", (ROOT / page).read_text(), re.M)
+def line(number):
+    """A line for a crontab; at once, not at night."""
+    lines = re.findall(r"^0 [34] \* \* \*  (.*)$", (ROOT / "docs/jobs.md").read_text(), re.M)
     return f"@reboot {lines[number]}"
 
 
@@ -70,12 +70,9 @@ def end(cron):
 
 @case
 def the_line_runs_and_the_second_gives_up(t):
-    for job in (line(), line("docs/jobs.md", 0)):
-        cron = second_gives_up(t, job)
-        t.true("/usr/local/bin" not in ran(t)[0], f"this cron looks there: {ran(t)}")
-        end(cron)
-        for name in ("ran", "second"):
-            t.path(name).unlink()
+    cron = second_gives_up(t, line(0))
+    t.true("/usr/local/bin" not in ran(t)[0], f"this cron looks there: {ran(t)}")
+    end(cron)
 
 
 @case
@@ -85,7 +82,7 @@ def a_machine_whose_clock_is_late_does_not_run_it_again(t):
     t.equal(re.findall(r"^HOLDFAST_URL=.*$", text, re.M), ["HOLDFAST_URL=redis://locks.example.org"])
     over = "{ [ -s $D/ran ] && ! kill -0 $(cat $D/ran) 2>&-; }"
     free = "/usr/local/bin/holdfast wait -w 0.5 report 2>&-"  # it would be, were it not kept
-    end(second_gives_up(t, line("docs/jobs.md", 1), f"HOLDFAST_URL={t.env['HOLDFAST_URL']}",
+    end(second_gives_up(t, line(1), f"HOLDFAST_URL={t.env['HOLDFAST_URL']}",
                         after=over, then=free))
 
 
@@ -112,7 +109,7 @@ def two_users_exclude_each_other(t):
 
 @case
 def without_the_path_it_is_not_found(t):
-    bare = line().replace("/usr/local/bin/holdfast", "holdfast")
+    bare = line(0).replace("/usr/local/bin/holdfast", "holdfast")
     cron = start_cron(t, f"{bare} 2>$D/err; echo $? >$D/code.new; mv $D/code.new $D/code")
     t.until("cron has tried", lambda: t.path("code").exists())
     t.equal(t.path("code").read_text(), "127\n")

@@ -211,6 +211,7 @@ def lost_data(t):
         link.call("FLUSHALL")
     found = findings(t, url, "job")
     tells(t, found, "warn", "grace period", "data were lost", "wait")
+    t.lacks(found["versions"]["text"], "unknown")
     is_like(t, found, "grace period", r".*(another [12]\.\d s|first client that does waits 2(\.\d+)? s).*")
     t.until("the holder is there again",
             lambda: findings(t, url, "job")["line"]["text"] == '1 hold "job", 0 wait')

@@ -72,9 +72,17 @@ static const char *advise(const struct count *count)
     return NULL;
 }
 
+/* A store says by such an entry why nothing is granted now; a claim without a token is that
+ * of another program. */
+static bool is_nobody(const struct hf_entry *entry)
+{
+    return entry->token == 0 && strcmp(entry->kind, "claim") != 0;
+}
+
 void hf_versions_find(const struct hf_report *report, struct hf_finding_list *list)
 {
     struct count            count = { 0 };
+    size_t                  places = 0;
     const struct hf_entry **sorted = calloc(report->count + 1, sizeof(*sorted));
 
     if (sorted == NULL) {
@@ -82,9 +90,10 @@ void hf_versions_find(const struct hf_report *report, struct hf_finding_list *li
         return;
     }
     for (size_t i = 0; i < report->count; i++)
-        sorted[i] = report->entry[i];
-    qsort(sorted, report->count, sizeof(*sorted), by_client);
-    count_all(&count, sorted, report->count);
+        if (!is_nobody(report->entry[i]))
+            sorted[places++] = report->entry[i];
+    qsort(sorted, places, sizeof(*sorted), by_client);
+    count_all(&count, sorted, places);
     free(sorted);
 
     char unknown[48] = "";
