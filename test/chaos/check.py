@@ -49,8 +49,8 @@ class Turn:
     last: int = None  # the last instruction under the lock
     deadline: int = None  # the last one that was known
     breaking: int = None  # when somebody first began to break it
-    broken: int = None  # when such a break had succeeded
-    forgotten: bool = False  # the store may have lost its data, and so the break, before the release
+    broken: int = None  # when such a break had succeeded, which no loss of data can have undone
+    forgotten: int = 0  # until when a loss of data may have undone a break; 0: none
     grants: int = 0  # how often it was granted, and ended
     ends: int = 0
     events: list = dataclasses.field(default_factory=list)
@@ -141,13 +141,21 @@ def turns_of(events):
 
 
 def losses_of(events):
-    """[(from, until)], when the store may lose its data."""
-    return [(event["t"], event["forgets"]) for event in events if "forgets" in event]
+    """[(from, until, lease)], when the store may lose its data."""
+    return [(event["t"], event["forgets"], event["lease"]) for event in events if "forgets" in event]
+
+
+def undone(turn, at, losses):
+    """Until when a loss may have undone a break of then; 0: none.  A holder that does not hear of the break within a
+    lease has lost its session; and in the lease after a loss all come back that do."""
+    return max((until + lease for begin, until, lease in losses
+                if begin - lease <= at <= until and begin <= (turn.begun or NEVER)), default=0)
 
 
 def mark_breaks(turns, events):
     """A break names a place by its token.  A waiter whose place was broken has a new one, with another token."""
     by_token, by_owner = {}, collections.defaultdict(list)
+    begun, losses = {}, losses_of(events)
     for turn in turns:
         by_owner[turn.who, turn.lock].append(turn)
         if turn.token is not None:
@@ -156,33 +164,33 @@ def mark_breaks(turns, events):
         if event["e"] not in ("break", "broke"):
             continue
         turn = by_token.get((event["lock"], event["token"]))
+        key = event["who"], event["lock"], event["token"]
         if event["e"] == "broke":
-            if turn is not None and event["result"] == "0":
+            if turn is not None and event["result"] == "0" and not undone(turn, begun[key], losses):
                 turn.broken = turn.broken or event["t"]
         elif turn is not None:
+            begun[key] = event["t"]
             turn.breaking = turn.breaking or event["t"]
+            turn.forgotten = max(turn.forgotten, undone(turn, event["t"], losses))
         else:
             for waiter in by_owner[event["victim"], event["lock"]]:
                 waiter.requeued |= waiter.want < event["t"] < (waiter.grant or 0)
-    for turn in turns:
-        turn.forgotten = turn.breaking is not None and any(
-            begin <= (turn.begun or NEVER) and turn.breaking <= until for begin, until in losses_of(events))
 
 
 # ---- Rules ----------------------------------------------------------------------------------
 
 
-def overlaps(turns, until, rule):
-    """Turns of one lock, from the grant until `until(turn)`: do they always fit?"""
+def overlaps(turns, until, rule, since=lambda turn: turn.grant):
+    """Turns of one lock, from the grant, or `since(turn)`, until `until(turn)`: do they always fit?"""
     holders = []  # (until, number, turn)
-    for number, turn in enumerate(sorted(turns, key=lambda turn: turn.grant)):
-        while holders and holders[0][0] <= turn.grant:
+    for number, turn in enumerate(sorted(turns, key=since)):
+        while holders and holders[0][0] <= since(turn):
             heapq.heappop(holders)
-        if until(turn) <= turn.grant:
+        if until(turn) <= since(turn):
             continue
         inside = [other for _, _, other in holders]
         if inside and sum(t.weight for t in inside) + turn.weight > turn.capacity:
-            by = min(until(turn), *map(until, inside)) - turn.grant
+            by = min(until(turn), *map(until, inside)) - since(turn)
             yield Violation(rule, f"{turn} and " + " and ".join(map(str, inside))
                             + f" held it at the same time, for {by / 1e6:.3f} ms", [*inside, turn], by)
         heapq.heappush(holders, (until(turn), number, turn))
@@ -242,7 +250,7 @@ def check_truth(turns):
     for turn in turns:
         if turn.result == "0" and turn.lost is not None:
             yield Violation("truth", f"{turn} was lost, and its release succeeded", [turn])
-        elif turn.result == "0" and (turn.broken or NEVER) < turn.begun and not turn.forgotten:
+        elif turn.result == "0" and (turn.broken or NEVER) < turn.begun:
             yield Violation("truth", f"{turn} was broken, and its release succeeded", [turn])
 
     def until(turn):
@@ -253,13 +261,15 @@ def check_truth(turns):
     yield from overlaps(turns, until, "truth")
 
 
-def check_forgotten(turns, losses):
-    """A holder whose break was lost with the data may come back; but then another one that held the lock is told
-    that it has lost it."""
-    for begin, until in losses:
-        back = [turn for turn in turns if turn.result == "0" and turn.grant < begin and until < turn.begun]
-        if any(turn.forgotten for turn in back) and sum(turn.weight for turn in back) > back[0].capacity:
-            yield Violation("truth", " and ".join(map(str, back)) + " came back, and released it", back)
+def check_forgotten(turns):
+    """A holder whose break was lost with the data may come back, and is the holder from then on: another one that held
+    the lock is told that it has lost it, and nobody is granted it."""
+    def until(turn):
+        return turn.begun if turn.result == "0" else min(turn.believed(), turn.grant + 1)
+
+    for violation in overlaps(turns, until, "truth", lambda turn: max(turn.grant, turn.forgotten)):
+        if any(turn.forgotten for turn in violation.turns):
+            yield violation
 
 
 def check_fence(turns, events):
@@ -335,7 +345,7 @@ def check(events):
     for turns in locks.values():
         found += overlaps(turns, Turn.believed, "overlap")
         found += check_truth(turns)
-        found += check_forgotten(turns, losses_of(events))
+        found += check_forgotten(turns)
         found += check_once(turns, ended)
         turns = [turn for turn in turns if turn.token is not None]
         found += check_tokens(turns)

@@ -136,16 +136,21 @@ def a_release_that_succeeds_though_another_was_granted_the_broken_lock():
 @case
 def a_break_that_was_lost_with_the_data():
     """A comes back first, keeps the lock, and releases it; B is told that it has lost it."""
-    def story(at, until, result="HF_ELOST", **more):
+    def story(at, until, result="HF_ELOST", lease=4, **more):
         return (Story().turn("A", 1, 0, 1, 10, 20, deadline=50)
                 .turn("B", 1, 2, 6, 11, 15, result=result, deadline=50, lost=None if result == "0" else 14)
-                .breaks(5, 10, "A").add(at, "fault", "", on="store", kind="emptied", until=int(until * MS), **more)
+                .breaks(5, 10, "A").add(at, "fault", "", on="store", kind="emptied", until=int(until * MS),
+                                              lease=int(lease * MS), **more)
                 .end(99, "A", "B"))
 
     finds(story(8, 9, forgets=9 * MS))
     finds(story(3, 4, forgets=10 * MS))  # a failover takes its time
     finds(story(8, 9, result="0", forgets=9 * MS), "truth")  # both came back
-    finds(story(14, 16, result="0", forgets=16 * MS))  # B may have released it before the loss
+    finds(story(8, 9, result="0", lease=7, forgets=9 * MS))  # B released it before A came back
+    finds(story(14, 16, result="0", lease=10, forgets=16 * MS))  # B may have released it before the loss
+    finds(story(14, 16, lease=8, forgets=16 * MS), "truth")  # A should have heard of the break before it
+    finds(story(8, 9, forgets=9 * MS).turn("C", 1, 3, 17, 12, 18, result="HF_ELOST", deadline=50).end(99, "C"),
+          "truth")  # granted beside A, which had come back
     finds(story(8, 9), "truth")
     finds(story(3, 4, forgets=4 * MS), "truth")  # before the break
     finds(story(21, 22, forgets=22 * MS), "truth")  # after the release
