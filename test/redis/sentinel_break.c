@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOLDER_MS 1500 /* ttl: a client asks the Sentinels every third of it */
-#define OTHERS_MS 9000 /* so these go to the new master long after the holder */
+#define HOLDER_MS 1500  /* ttl: a client asks the Sentinels every third of it */
+#define OTHERS_MS 12000 /* so these go to the new master long after the holder */
 
 struct stage {
     const char  *name, *option;
