@@ -64,10 +64,13 @@ hf_time hf_sq_write_lock_pause(const struct hf_sq *sq)
 }
 
 /* Counts the time that we meant to wait, not the time that it took: where we lose the
- * processor, the writer does, too. */
+ * processor, the writer does, too.  After a failure only looks: the caller asks again. */
 int hf_sq_write_lock(struct hf_sq *sq)
 {
-    hf_time patience = sq->can_retry || sq->locked_since != 0 ? WAIT_SHORT : WAIT_LONG;
+    bool    waits = sq->locked_since != 0;
+    hf_time patience = waits && sq->locked_for >= WAIT_LONG ? 0
+                       : waits || sq->can_retry             ? WAIT_SHORT
+                                                            : WAIT_LONG;
 
     if (hf_sq_write_lock_take(&sq->live, patience)) {
         sq->locked_since = 0;
