@@ -39,7 +39,24 @@ class Storm(threading.Thread):
 
 
 class Sql(Store):
-    """`nowhere`: what connects it to no database of ours; PLACES, QUERIES: for left()."""
+    """`module`: starts the server; `nowhere`: what connects it to no database of ours; PLACES, QUERIES: for
+    left()."""
+
+    def __init__(self, dice, folder):
+        super().__init__(dice, folder)
+        self.server = self.module.standalone(env=self.clock_env())
+        self.addresses = (f"127.0.0.1:{self.server.port}",)
+
+    def url(self, addresses):
+        return (f"{self.scheme}://{self.module.USER}:{self.module.PASSWORD}@{','.join(addresses)}/"
+                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
+
+    def faults(self):
+        return {"server-killed": lambda: self.killed(self.server),
+                "server-stopped": lambda: self.frozen(self.server),
+                "server-restarted": lambda: self.server.restart("fast"),
+                "server-clock-forward": lambda: self.step(1),
+                "server-clock-back": lambda: self.step(-1)}
 
     def storm(self):
         """Returns as a fault does."""
@@ -62,7 +79,7 @@ class Sql(Store):
 
 
 class Postgres(Sql):
-    scheme, nowhere, errors = "postgres", ("postgres",), (postgres.pq.Error,)
+    scheme, module, nowhere, errors = "postgres", postgres, ("postgres",), (postgres.pq.Error,)
     PLACES = "SELECT name, sid FROM holdfast.every_place"
     QUERIES = {
         TOTALS: "SELECT name, l.used, l.holders, l.waiting, c.used, c.holders, c.waiting FROM holdfast.line l "
@@ -77,23 +94,8 @@ class Postgres(Sql):
         TWINS: "SELECT name, slot FROM holdfast.every_place WHERE slot >= 0 AND state = 'g' "
                "GROUP BY name, slot HAVING count(*) > 1"}
 
-    def __init__(self, dice, folder):
-        super().__init__(dice, folder)
-        self.server = postgres.standalone(env=self.clock_env())
-        self.addresses = (f"127.0.0.1:{self.server.port}",)
-
-    def url(self, addresses):
-        return (f"postgres://{postgres.USER}:{postgres.PASSWORD}@{','.join(addresses)}/"
-                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
-
     def faults(self):
-        return {"server-killed": lambda: self.killed(self.server),
-                "server-stopped": lambda: self.frozen(self.server),
-                "server-restarted": lambda: self.server.restart("fast"),
-                "server-clock-forward": lambda: self.step(1),
-                "server-clock-back": lambda: self.step(-1),
-                "terminate-backend": self.terminate,
-                "queries-canceled": self.storm}
+        return {**super().faults(), "terminate-backend": self.terminate, "queries-canceled": self.storm}
 
     def strike(self, link):
         return link.call("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE state = 'active' "
@@ -136,7 +138,7 @@ class Pair(Postgres):
 
 
 class MariaDb(Sql):
-    scheme, nowhere, errors = "mariadb", ("",), (mariadb.mywire.Error,)
+    scheme, module, nowhere, errors = "mariadb", mariadb, ("",), (mariadb.mywire.Error,)
     PLACES = "SELECT CONVERT(name USING utf8mb4), CONVERT(sid USING utf8mb4) FROM hf_place WHERE state <> 'b'"
     QUERIES = {
         TOTALS: "SELECT CONVERT(l.name USING utf8mb4), l.used, l.holders, l.waiting, c.used, c.holders, c.waiting "
@@ -151,21 +153,8 @@ class MariaDb(Sql):
         TWINS: "SELECT CONVERT(name USING utf8mb4), slot FROM hf_place WHERE slot >= 0 AND state = 'g' "
                "GROUP BY name, slot HAVING COUNT(*) > 1"}
 
-    def __init__(self, dice, folder):
-        super().__init__(dice, folder)
-        self.server = mariadb.standalone(env=self.clock_env())
-        self.addresses = (f"127.0.0.1:{self.server.port}",)
-
-    def url(self, addresses):
-        return (f"mariadb://{mariadb.USER}:{mariadb.PASSWORD}@{addresses[0]}/"
-                f"{self.server.database}?ttl={int(self.ttl * 1000)}ms")
-
     def faults(self):
-        return {"server-killed": lambda: self.killed(self.server),
-                "server-stopped": lambda: self.frozen(self.server),
-                "server-restarted": lambda: self.server.restart("fast"),
-                "server-clock-forward": lambda: self.step(1),
-                "server-clock-back": lambda: self.step(-1),
+        return {**super().faults(),
                 "kill-connection": lambda: self.kill_some("CONNECTION"),
                 "kill-query": lambda: self.kill_some("QUERY"),
                 "queries-killed": self.storm}
