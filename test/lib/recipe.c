@@ -121,3 +121,12 @@ const struct hf_finding *recipe_finding(const struct hf_findings *findings,
     fail_msg("no finding about \"%s\"", about);
     return NULL;
 }
+
+uint64_t recipe_sum(const struct hf_histogram *histogram)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < HF_BUCKETS; i++)
+        sum += histogram->bucket[i];
+    return sum;
+}

@@ -49,4 +49,7 @@ void recipe_await_line(struct hf_client *client, const char *name, size_t count)
 const struct hf_finding *recipe_finding(const struct hf_findings *findings,
                                         const char               *about);
 
+/* The counts of all buckets. */
+uint64_t recipe_sum(const struct hf_histogram *histogram);
+
 #endif

@@ -25,15 +25,6 @@ static void *take_turns(void *data)
     return failures == 0 ? data : NULL;
 }
 
-static uint64_t sum_of(const struct hf_histogram *histogram)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < HF_BUCKETS; i++)
-        sum += histogram->bucket[i];
-    return sum;
-}
-
 /* The sum over all locks, each read at one moment. */
 static uint64_t scrape(const struct worker *workers)
 {
@@ -43,9 +34,9 @@ static uint64_t scrape(const struct worker *workers)
         struct hf_stats stats;
         hf_get_stats(workers[i].lock, &stats, sizeof stats);
         assert_int_equal(stats.wait.count, stats.acquired);
-        assert_int_equal(sum_of(&stats.wait), stats.acquired);
+        assert_int_equal(recipe_sum(&stats.wait), stats.acquired);
         assert_int_equal(stats.hold.count, stats.released);
-        assert_int_equal(sum_of(&stats.hold), stats.released);
+        assert_int_equal(recipe_sum(&stats.hold), stats.released);
         assert_true(stats.acquired - stats.released <= 1);
         assert_int_equal(stats.lost + stats.busy + stats.timeouts + stats.failed, 0);
         acquired += stats.acquired;
@@ -89,15 +80,15 @@ static void test_a_thousand_turns_add_up(void **state)
     hf_get_all_stats(client, &all, sizeof all);
     assert_int_equal(all.acquired, THREADS * TURNS);
     assert_int_equal(all.released, THREADS * TURNS);
-    assert_int_equal(sum_of(&all.wait), all.acquired);
-    assert_int_equal(sum_of(&all.hold), all.released);
+    assert_int_equal(recipe_sum(&all.wait), all.acquired);
+    assert_int_equal(recipe_sum(&all.hold), all.released);
     assert_int_equal(all.lost + all.busy + all.timeouts + all.failed, 0);
     hf_get_client_stats(client, &stats, sizeof stats);
     assert_true(stats.connected >= 1);
     assert_int_equal(stats.lost, 0);
     assert_true(stats.late <= stats.renewals);
     assert_true(stats.round_trip.count >= (uint64_t)THREADS * TURNS);
-    assert_int_equal(sum_of(&stats.round_trip), stats.round_trip.count);
+    assert_int_equal(recipe_sum(&stats.round_trip), stats.round_trip.count);
     hf_close(client);
 }
 
