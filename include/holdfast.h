@@ -266,10 +266,10 @@ static inline struct hf_options hf_options_init()
 
 /* Open a session.  `url` NULL: $HOLDFAST_URL if set, else your own file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without $HOME the home
- * directory is taken from the user database.  "" is HF_EINVAL, also in $HOLDFAST_URL: it
- * comes from a variable that somebody forgot to set.  Another user, or another XDG_STATE_HOME,
+ * directory is taken from the user database.  Another user, or another XDG_STATE_HOME,
  * means another file: hf_where() tells which.  A program with more rights than its
- * caller (set-user-ID) takes nothing from the environment.
+ * caller (set-user-ID) takes nothing from the environment.  An empty URL, also in
+ * $HOLDFAST_URL, is HF_EINVAL: somebody forgot to set the variable that it comes from.
  *
  *     sqlite:PATH      a file on this machine, with one name: HF_EDENIED if it has hard
  *                      links, or is a mount point by itself; mount its folder instead
@@ -445,9 +445,9 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
 /* Wait up to `timeout_ms` until the lock is yours; 0 tries once and never queues:
  * HF_EBUSY.  The thread that holds the handle may acquire it again: the handle
- * counts that, does not contact the store, and needs as many releases.  Other threads wait for the
- * handle.  A process that is stopped while it waits, as by Ctrl-Z, keeps its place and
- * is granted the lock.  examples/mutex.c is a program.
+ * counts that, does not contact the store, and needs as many releases.  Other threads
+ * wait for the handle.  A process that is stopped while it waits, as by Ctrl-Z, keeps its
+ * place and is granted the lock.  examples/mutex.c is a program.
  *
  * HF_ETIMEOUT: the time is over.  HF_ECANCELED: hf_cancel() was called.  HF_EDEADLOCK:
  * this thread holds the same name by another handle.  HF_EMISMATCH: others use the name
@@ -468,8 +468,8 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
  * lock was yours when you called, but the store did not confirm the release while that was
  * certain.  The handle is HF_LEAVING, and the release is sent as soon as the store answers;
  * otherwise others get the lock when the lease expires.  HF_EDENIED: the store does not
- * let this user take its place out of the queue, as after a change of rights.  The handle
- * is HF_LEAVING and others wait until the right is back, which is tried every second, or
+ * let this user remove its place from the queue, as after a change of rights.  The handle
+ * is HF_LEAVING, and the release is retried every second; others wait until it succeeds or
  * the client is closed.  HF_ESTATE: it is not held.
  * HF_EOWNER: another thread holds it, see hf_set_any_thread(). */
 HF_API int hf_release(struct hf_lock *lock);
