@@ -1,8 +1,8 @@
 /* sentinel_break.c - a holder is broken at a master that was replaced and does not know it yet.
  *
- * The holder is at the new master already, so no server tells it.  Without replicas= the break is
- * undone: who was granted the lock meanwhile loses it.  With replicas=1 the break fails, and
- * nobody is granted the lock. */
+ * The holder is at the new master already, so no server tells it.  Without replicas= the
+ * break is undone: the client that was granted the lock meanwhile loses it.  With
+ * replicas=1 the break fails, and nobody is granted the lock. */
 /* needs: pair --sentinels 3 --quorum 2 */
 #include "lib/promise.h"
 #include "lib/server_redis.h"

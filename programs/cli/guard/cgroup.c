@@ -182,8 +182,9 @@ static int remove_group(int folder, const char *name, int depth)
     return unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-/* The pid spares us a look at most groups: it is that of a holdfast, but perhaps in another
- * namespace.  The guardian has the group locked as long as it lives. */
+/* The pid in the name spares us opening most groups.  It may belong to another
+ * namespace, so the lock decides: the guardian keeps its group locked as long as it
+ * lives. */
 static bool is_abandoned(int folder, const char *name)
 {
     int  pid, group;

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Send a signal to every process below `root`, but to none of process group `except`.  On Linux before
- * 5.3 only children of this process get it.
- * Returns how many there are, zombies left out; -1 if /proc does not show them. */
+/* Send a signal to every process below `root`, except those in process group `except`.
+ * On Linux before 5.3 only children of this process get it.  Returns how many processes
+ * there are, zombies left out; -1 if /proc does not show them. */
 int tree_signal(pid_t root, pid_t except, int signal);
 
 /* The first of those below `root`, by pid.  Returns how many there are in all; -1 if

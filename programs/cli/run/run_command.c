@@ -27,8 +27,9 @@ static struct lingered hold_at_least(struct supervisor *s)
     return linger(s);
 }
 
-/* Give the lock back and see how it went; the file's lock first, as it was taken last.  As long as it may still be held the guardian
- * is needed: it ends the session if we are killed. */
+/* Give the lock back and see how it went; the file's lock first, as it was taken last.
+ * While the lock may still be held, the guardian is needed: it ends the session if we are
+ * killed. */
 static void conclude(struct command_run *run, struct supervisor *s,
                      struct lingered lingered)
 {

@@ -10,10 +10,11 @@ static bool has_left(void *arg)
     return hf_state(lock) == HF_IDLE || lock->published.denied;
 }
 
-/* Wait until the store has confirmed the release, or does not permit it: that is tried
- * again, but may last.  Past the deadline the lease has ended anyway.  `lost`: the lock was already lost when it was released, whatever the store
- * may say.  Meanwhile no other thread can take the handle, so the published result is
- * that of this release; and if the handle is freed, it stays until we are done. */
+/* Wait until the store has confirmed or denied the release; a denied one is retried,
+ * but that may take for ever.  Past the deadline the lease has ended anyway.  `lost`:
+ * the lock was already lost when it was released, whatever the store may say.
+ * Meanwhile no other thread can take the handle, so the published result belongs to
+ * this release; and if the handle is freed, it stays until we are done. */
 static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
 {
     struct hf_drive *drive = &lock->client->drive;

@@ -1,4 +1,4 @@
-"""Messages that name the holder: who has the lock that one did not get."""
+"""Adds the holder of a lock to the message of a failed acquire."""
 from __future__ import annotations
 
 import ctypes
