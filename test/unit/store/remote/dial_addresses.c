@@ -13,7 +13,7 @@
 static struct addrinfo         found[MANY];
 static struct sockaddr_storage at[MANY];
 static size_t                  count;
-static struct peer             good;
+static struct peer             good, silent;
 
 int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
                 struct addrinfo **ret)
@@ -66,10 +66,10 @@ static void add_dead(void)
     add_address((const struct sockaddr *)&dead, sizeof dead);
 }
 
-static void listen_silently(struct peer *peer)
+static void listen_silently(void)
 {
-    assert_true(peer_listen(peer, AF_INET)); /* the kernel accepts */
-    add_peer(peer);
+    assert_true(peer_listen(&silent, AF_INET)); /* the kernel accepts */
+    add_peer(&silent);
 }
 
 static void listen_well(void)
@@ -77,6 +77,15 @@ static void listen_well(void)
     assert_true(peer_listen(&good, AF_INET));
     peer_serve(&good, peer_echo, NULL);
     add_peer(&good);
+}
+
+/* Two addresses, of which the first accepts and stays silent. */
+static void greet_silent_before_dead(void)
+{
+    listen_silently();
+    add_dead();
+    dialer_start(&dialer_ops, 1);
+    dialer_settle(HF_DIAL_GREETING);
 }
 
 static void finish_good(void)
@@ -127,10 +136,8 @@ static void test_an_address_that_hangs_up_is_passed(void **state)
 
 static void test_an_address_that_hangs_is_passed(void **state)
 {
-    struct peer silent;
-
     (void)state;
-    listen_silently(&silent);
+    listen_silently();
     listen_well();
     dialer_start(&dialer_ops, 1);
     dialer_settle(HF_DIAL_GREETING);
@@ -142,34 +149,24 @@ static void test_an_address_that_hangs_is_passed(void **state)
     finish_good();
 }
 
-/* A wrong password costs one try of each; then all know. */
+/* A wrong password is tried once at each address; then requests learn of it. */
 static void test_an_address_that_rejects_us_is_passed(void **state)
 {
-    struct peer strict;
-
     (void)state;
-    listen_silently(&strict);
-    add_dead();
-    dialer_start(&dialer_ops, 1);
-    dialer_settle(HF_DIAL_GREETING);
+    greet_silent_before_dead();
     hf_dial_deny(&dialer.dial, HF_EDENIED, "does not know us");
     assert_int_equal(hf_dial_status(&dialer.dial), 0);
     assert_int_equal(dialer.dial.due, dialer.now);
     dialer_fail();
     assert_int_equal(hf_dial_status(&dialer.dial), HF_EDENIED);
     dialer_said(" does not know us");
-    peer_close(&strict);
+    peer_close(&silent);
 }
 
 static void test_a_round_has_all_addresses(void **state)
 {
-    struct peer silent;
-
     (void)state;
-    listen_silently(&silent);
-    add_dead();
-    dialer_start(&dialer_ops, 1);
-    dialer_settle(HF_DIAL_GREETING);
+    greet_silent_before_dead();
     pass_limit();
     assert_int_equal(dialer.dial.rounds, 0);
     dialer_fail();
@@ -180,16 +177,11 @@ static void test_a_round_has_all_addresses(void **state)
     peer_close(&silent);
 }
 
-/* Where the server has sent us is the next place, not another address of the server. */
+/* The dial goes where the server has sent it, not to another address of that server. */
 static void test_a_redirection_ends_the_addresses(void **state)
 {
-    struct peer silent;
-
     (void)state;
-    listen_silently(&silent);
-    add_dead();
-    dialer_start(&dialer_ops, 1);
-    dialer_settle(HF_DIAL_GREETING);
+    greet_silent_before_dead();
     dialer.dial.detour = true;
     hf_dial_break(&dialer.dial, "sends us elsewhere");
     assert_int_equal(dialer.dial.addresses, 0);
@@ -198,13 +190,8 @@ static void test_a_redirection_ends_the_addresses(void **state)
 
 static void test_others_are_known(void **state)
 {
-    struct peer silent;
-
     (void)state;
-    listen_silently(&silent);
-    add_dead();
-    dialer_start(&dialer_ops, 1);
-    dialer_settle(HF_DIAL_GREETING);
+    greet_silent_before_dead();
     assert_false(hf_dial_is_alone(&dialer.dial));
     pass_limit();
     dialer_fail();
@@ -221,11 +208,10 @@ static void test_others_are_known(void **state)
 static void test_a_loyal_dial_stays_with_its_address(void **state)
 {
     struct hf_dial_ops loyal = dialer_ops;
-    struct peer        silent;
 
     (void)state;
     loyal.loyal = true;
-    listen_silently(&silent);
+    listen_silently();
     listen_well();
     add_dead();
     dialer_start(&loyal, 1);
@@ -243,12 +229,11 @@ static void test_a_loyal_dial_stays_with_its_address(void **state)
 static void test_an_address_that_hung_is_the_last(void **state)
 {
     struct hf_dial_ops loyal = dialer_ops;
-    struct peer        silent;
 
     (void)state;
     loyal.loyal = true;
     listen_well();
-    listen_silently(&silent);
+    listen_silently();
     dialer_start(&loyal, 1);
     dialer_settle(HF_DIAL_READY);
     assert_true(tries(0));
