@@ -262,8 +262,7 @@ static int compare_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *o
 
     if (r == 1) {
         own->last.ahead = ahead;
-        own->watch.ties.count =
-            0; /* all sessions ahead are watched for all our waiters */
+        own->watch.ties.count = 0; /* ahead.c watches all sessions in the line */
     } else if (r == 0 && (follows || may_differ(own, req))) {
         r = hf_sq_own_read(sq, own);
         if (r == 0)

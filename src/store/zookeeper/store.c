@@ -169,8 +169,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
         hf_zk_groups_run(zk);
-        hf_zk_lines_flush(
-            zk); /* last, so that a listing shows the nodes created in this turn */
+        hf_zk_lines_flush(zk); /* last: a listing shows the nodes made in this turn */
     }
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);

@@ -67,11 +67,10 @@ static void on_listed_for_slot(struct hf_zk *zk, struct hf_zk_task *task, int er
 static void list_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (++task->tries > TRIES) {
-        hf_task_fail(
-            &task->base, HF_EDOWN,
-            "no slot of \"%.100s\" is free yet; \"holdfast show\" names one that "
-            "no place has",
-            task->base.req->name);
+        hf_task_fail(&task->base, HF_EDOWN,
+                     "no slot of \"%.100s\" is free yet; "
+                     "\"holdfast show\" names one that no place has",
+                     task->base.req->name);
         return;
     }
     task->on_list = on_listed_for_slot;

@@ -70,12 +70,11 @@ int hf_zk_session_full(struct hf_zk *zk)
 
     if (zk->own_bytes <= most)
         return 0;
-    snprintf(
-        zk->base.errmsg, sizeof zk->base.errmsg,
-        "one client may have places with %zu bytes of paths, so that the servers "
-        "survive its end: use several clients or shorter names, or see maxbuffer= in "
-        "docs/zookeeper.md",
-        most);
+    snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
+             "one client may have places with %zu bytes of paths, "
+             "so that the servers survive its end: use several clients or shorter names, "
+             "or see maxbuffer= in docs/zookeeper.md",
+             most);
     return HF_EFULL;
 }
 
