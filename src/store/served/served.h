@@ -77,9 +77,9 @@ void hf_served_place_notify(struct hf_served_place *place);
 /* Messages may have been missed: every waiter reads its place again. */
 void hf_served_reread_all(struct hf_served *served);
 
-/* Data were lost: a message of before that grants a place counts no longer, be it still
- * under way; the place may be somebody else's.  If it overtook the answer to its ENTER, the
- * place may be lost, and ENTER will be called again. */
+/* Data were lost: a message sent before the loss no longer grants a place, even if it is
+ * still on its way; another client may have the place.  If it overtook the answer to its
+ * ENTER, the place may be lost, and ENTER will be called again. */
 void hf_served_forget_overtaking(struct hf_served *served);
 
 /* Handle a message.  False: it is none of these:

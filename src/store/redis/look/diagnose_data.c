@@ -178,8 +178,8 @@ static void tell_replicas(const struct hf_redis          *redis,
 
 /* ---- Our data ----------------------------------------------------------------- */
 
-/* Nobody has locked since data were lost, or since ever.  How long will the first client
- * that does have to wait? */
+/* No client has locked since data were lost, or ever.  How long will the first one that
+ * does have to wait? */
 static hf_time coming_grace(const struct hf_redis          *redis,
                             const struct hf_redis_diagnose *diagnose,
                             const redisReply               *reply)

@@ -160,7 +160,7 @@ static size_t without_twins(struct hf_place *place, size_t count)
 
 /* ---- All of them -------------------------------------------------------------- */
 
-/* Why nothing is granted for so long, for somebody who has never heard of that. */
+/* Tell a user who has never heard of the grace period why nothing is granted. */
 static void explain_grace(const struct hf_redis *redis, int64_t us, char *ret,
                           size_t size)
 {
