@@ -24,7 +24,7 @@
 --
 -- Without any data, the namespace is new, or all of it was lost.  Only canaries tell, and a script
 -- cannot see them.  So an epoch begins that grants nothing, practically for ever (`blank`).
--- Whoever finds no canary after that knows that nobody had locked before; and what is found out
+-- A client that finds no canary after that knows that nobody had locked before; what it finds
 -- counts only in that epoch.
 local FOR_EVER = 2 ^ 32 -- microseconds: longer than a client takes to look
 local ttl, known, read_only = tonumber(ARGV[4]), ARGV[1], ARGV[10] == '1'

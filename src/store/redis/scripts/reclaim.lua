@@ -18,7 +18,7 @@ begin_write()
 local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
 local mine, claims, back, away = {}, 4, 0, 0
 
--- What stands in k_ of a holder that has come back.
+-- The value of k_ for a holder that has come back.
 local BACK = 'back ' .. head.epoch
 
 -- The weight of those that have come back to this line, but for one place.
@@ -32,16 +32,16 @@ local function weight_back(name, but)
 end
 
 -- Two clients can believe that they hold the same lock: the server forgot that it had taken it
--- from the first one, before that heard of it.  Whoever comes first keeps it.  In the grace
--- period line.used may be too high: then those that have come back are counted.
+-- from one of them, before that one heard of it.  The first to come back keeps it.  In the grace
+-- period line.used may be too high: then only those that have come back are counted.
 local function may_come_back(p, owner, line)
   local free = capacity(p) - p.weight
   if line.used > free then line.used = weight_back(p.name, owner) end
   return line.used <= free
 end
 
--- Without data, nothing kept a client from asking for another kind before we came back.  Who was
--- there before wins, unless a holder of that kind has come back; those who wait ask again.
+-- Without data, nothing kept a client from asking for another kind before we came back.  A place
+-- of before the loss wins, unless a holder of the other kind has come back; waiters ask again.
 local function is_of_other_kind(p, owner, line)
   if line.kind == p.kind then return false end
   if weight_back(p.name, owner) > 0 then return true end
