@@ -332,8 +332,8 @@ static inline struct hf_options hf_options_init()
  * The files of ?auth, ?ca, ?cert and ?key are read again for each connection, so that they
  * can be replaced meanwhile.  A file that is gone or makes no sense changes nothing.
  *
- * zks:, rediss: and MariaDB need OpenSSL, Redis needs hiredis, PostgreSQL needs libpq.  The first
- * hf_open() that needs a library loads it; a thread that forks meanwhile waits.
+ * zks:, rediss: and MariaDB need OpenSSL, Redis needs hiredis, PostgreSQL needs libpq.  The
+ * first hf_open() that needs a library loads it; a thread that forks meanwhile waits.
  *
  * HF_ENOTFOUND: a library is missing; the message tells which, and what to install. */
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
@@ -463,15 +463,15 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
 /* Give it back.  0 only if the lock was yours until now.
  *
- * HF_ELOST: it was not, or nobody can tell, because the connection broke just then: count
- * your work under it as not protected to the end.  The handle is idle again.  HF_EDOWN: the
- * lock was yours when you called, but the store did not confirm the release while that was
- * certain.  The handle is HF_LEAVING, and the release is sent as soon as the store answers;
- * otherwise others get the lock when the lease expires.  HF_EDENIED: the store does not
- * let this user remove its place from the queue, as after a change of rights.  The handle
- * is HF_LEAVING, and the release is retried every second; others wait until it succeeds or
- * the client is closed.  HF_ESTATE: it is not held.
- * HF_EOWNER: another thread holds it, see hf_set_any_thread(). */
+ * HF_ELOST: it was not, or nobody can tell, because the connection broke just then:
+ * count your work under it as not protected to the end.  The handle is idle again.
+ * HF_EDOWN: the lock was yours when you called, but the store did not confirm the
+ * release while that was certain.  The handle is HF_LEAVING, and the release is sent as
+ * soon as the store answers; otherwise others get the lock when the lease expires.
+ * HF_EDENIED: the store does not let this user remove its place from the queue, as after
+ * a change of rights.  The handle is HF_LEAVING, and the release is retried every
+ * second; others wait until it succeeds or the client is closed.  HF_ESTATE: it is not
+ * held.  HF_EOWNER: another thread holds it, see hf_set_any_thread(). */
 HF_API int hf_release(struct hf_lock *lock);
 
 /* The same without waiting; on_state or hf_state() tells the result.  A lock acquired
