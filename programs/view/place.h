@@ -14,8 +14,8 @@ const char *place_or_unknown(const char *text);
 /* Not a client of ours: only its note is known. */
 bool place_is_stranger(const struct hf_entry *entry);
 
-/* No client's, nor another program's claim: its note says why nobody holds a lock that others wait
- * for. */
+/* Is it neither a client's place nor another program's claim?  Then its note says why
+ * nobody holds a lock that others wait for. */
 bool place_is_nobody(const struct hf_entry *entry);
 
 /* Is it a holder whose process runs on this host and is stopped, by SIGSTOP, Ctrl-Z or a
