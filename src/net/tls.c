@@ -1,6 +1,7 @@
 /* tls.c - see tls.h. */
 #include "net/tls.h"
 
+#include "base/fork.h"
 #include "holdfast.h"
 #include "net/secure.h"
 
@@ -168,7 +169,10 @@ void hf_tls_reread(struct hf_tls *tls)
     SSL_CTX               *context;
 
     tls->bad[0] = '\0';
-    if (read_files(tls, &complaint, &context) < 0) {
+    hf_low_take();
+    int r = read_files(tls, &complaint, &context);
+    hf_low_give();
+    if (r < 0) {
         snprintf(tls->bad, sizeof tls->bad, " (%s)", why);
         return;
     }

@@ -1,6 +1,8 @@
 /* param.c - see param.h. */
 #include "store/param.h"
 
+#include "base/fork.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -98,8 +100,12 @@ bool hf_param_reread_auth(const char *file, char *ret, size_t size)
 {
     char errmsg[HF_ERRMSG_MAX];
 
-    return file != NULL && !is_descriptor(file) &&
-           read_auth(file, O_NONBLOCK, ret, size, errmsg) == 0;
+    if (file == NULL || is_descriptor(file))
+        return false;
+    hf_low_take();
+    int r = read_auth(file, O_NONBLOCK, ret, size, errmsg);
+    hf_low_give();
+    return r == 0;
 }
 
 int hf_param_history(const struct hf_config *config, int *ret, char *errmsg)

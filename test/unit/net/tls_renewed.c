@@ -1,12 +1,15 @@
 /* tls_renewed.c - certificates and keys that are replaced while streams come and go. */
 #include "lib/net/certs.h"
+#include "net/secure.h"
 #include "net/stream.h"
 #include "net/tls.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -139,11 +142,41 @@ static void test_a_file_that_cannot_be_used_changes_nothing(void **state)
     finish(tls);
 }
 
+static int lowest = 99;
+
+/* Instead of libc's: which numbers do our files get? */
+FILE *fopen(const char *path, const char *mode)
+{
+    int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+
+    if (fd >= 0 && fd < lowest)
+        lowest = fd;
+    return fd < 0 ? NULL : fdopen(fd, mode);
+}
+
+/* Another thread of a program that has closed its stdin must not read our key there. */
+static void test_no_file_gets_a_low_number(void **state)
+{
+    struct hf_tls *tls = tls_of_files();
+    int            kept = dup(STDIN_FILENO);
+
+    (void)state;
+    close(STDIN_FILENO);
+    lowest = 99;
+    hf_tls_reread(tls);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    assert_in_range(lowest, 3, 98);
+    finish(tls);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_are_read_for_each_stream),
         cmocka_unit_test(test_a_file_that_cannot_be_used_changes_nothing),
+        cmocka_unit_test(test_no_file_gets_a_low_number),
     };
 
     return cmocka_run_group_tests(tests, make_all, free_all);
