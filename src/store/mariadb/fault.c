@@ -25,6 +25,8 @@ static const struct meaning meanings[] = {
     { 1020, NULL, HF_SERVED_AGAIN,
       "had to undo it: a conflict with another transaction" },
     { 1317, NULL, HF_SERVED_DOWN, "stopped our query: an administrator's KILL QUERY?" },
+    /* a SELECT ... INTO that was killed may count as one without a row */
+    { 1329, NULL, HF_SERVED_DOWN, "stopped our query: an administrator's KILL QUERY?" },
     { 1969, NULL, HF_SERVED_DOWN, "stopped our query (max_statement_time)" },
     { 1927, NULL, HF_SERVED_DOWN, "ended our connection: an administrator's KILL?" },
     { 1053, NULL, HF_SERVED_DOWN, "is shutting down" },
